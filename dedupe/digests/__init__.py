@@ -1,0 +1,1 @@
+"""Digest backends: who computes a digest, and why.  Knows nothing of files."""

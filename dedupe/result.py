@@ -1,0 +1,114 @@
+"""What a scan found: groups, problems, skips and totals.  Reads no file and prints nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+
+class ProblemKind(StrEnum):
+    """Why a file or folder could not take part."""
+
+    PERMISSION = "permission"
+    NOT_FOUND = "not-found"  # a root that never was there
+    VANISHED = "vanished"  # seen by the walk, gone when it was to be read
+    CHANGED = "changed"
+    SHORT_READ = "short-read"
+    IO = "io"
+    TOO_LONG = "too-long"
+    LINK_LOOP = "link-loop"
+    NOT_A_FILE = "not-a-file"  # a root or an entry that is neither file nor folder
+
+
+class SkipReason(StrEnum):
+    """Why an entry was left out on purpose; counted, not listed."""
+
+    EMPTY = "empty"
+    TOO_SMALL = "too-small"
+    TOO_LARGE = "too-large"
+    SYMLINK = "symlink"
+    SPECIAL = "special"
+    EXCLUDED = "excluded"
+    NOT_INCLUDED = "not-included"
+    DEFAULT_EXCLUDE = "default-exclude"
+    PSEUDO_FILE_SYSTEM = "pseudo-file-system"
+    OTHER_FILE_SYSTEM = "other-file-system"
+    CLOUD = "cloud-placeholder"
+    OWN_OUTPUT = "own-output"
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """One physical file of a group.  Paths are absolute, as the user reached them, in the file system's bytes."""
+
+    path: bytes
+    modified_ns: int
+    device: int
+    inode: int
+    links: tuple[bytes, ...] = ()  # other names of this same file inside the roots, sorted
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Two or more physical files of equal content, ordered by path."""
+
+    id: int  # 1, 2, 3 ... in the order of the report
+    size: int  # bytes of each file
+    algorithm: str  # of the digest; "bytes" where files were compared only
+    digest: bytes | None
+    files: Sequence[File]
+
+    @property
+    def reclaimable_bytes(self) -> int:
+        """Bytes that would be free if one physical file stayed."""
+        return self.size * (len(self.files) - 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """A file or folder that could not be read, or changed meanwhile."""
+
+    path: bytes
+    kind: ProblemKind
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class BackendChoice:
+    """Which digest backend worked, and why it was chosen."""
+
+    name: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Totals:
+    """Sums over a scan.  Bytes are bytes; everything else is a count."""
+
+    files: int = 0  # physical files that took part
+    bytes: int = 0  # their sizes
+    skipped: Mapping[SkipReason, int] = field(default_factory=dict)
+    groups: int = 0
+    redundant_files: int = 0  # physical files beyond the first of each group
+    reclaimable_bytes: int = 0
+    bytes_read: int = 0  # content only
+    cache_hits: int = 0  # files for which a remembered value spared reading
+    problems: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScanResult:
+    """The outcome of `find_duplicates`: groups by reclaimable bytes (most first), then path."""
+
+    version: str
+    started: str  # ISO 8601, UTC
+    seconds: float
+    roots: Sequence[bytes]
+    confirm: str
+    backend: BackendChoice
+    totals: Totals
+    groups: Sequence[Group]
+    problems: Sequence[Problem]
+    notes: Sequence[str] = ()  # sentences for the user, such as a cache that could not be used
+    phases: Mapping[str, float] = field(default_factory=dict)  # seconds a phase, in order
