@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Buffer  # typing only: 3.12 and newer at run time
+    from typing_extensions import Buffer  # typing only; collections.abc has it from 3.12
 
 
 class Hasher(Protocol):

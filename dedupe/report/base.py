@@ -1,0 +1,24 @@
+"""The contract of a report format: a result becomes bytes.  Opens no file and prints nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from dedupe.result import ScanResult
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Style:
+    """Where a report goes and what its reader wants; a format ignores what does not concern it."""
+
+    to_file: bool = False  # into a file, not to standard output: CSV then starts with a byte-order mark
+    colour: bool = False  # text: ANSI colours
+    null: bool = False  # paths: NUL ends a path, not a new line
+    folders: bool = False  # text: identical and contained folders too
+    all_problems: bool = False  # text: every problem, not the first few
+
+
+Render: TypeAlias = Callable[[ScanResult, Style], Iterator[bytes]]
+"""Yield a report piece by piece; a million groups are never held as one text."""
