@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from dedupe.digests.base import BackendChoice
+
 
 class ProblemKind(StrEnum):
     """Why a file or folder could not take part."""
@@ -72,14 +74,6 @@ class Problem:
     path: bytes
     kind: ProblemKind
     message: str
-
-
-@dataclass(frozen=True, slots=True)
-class BackendChoice:
-    """Which digest backend worked, and why it was chosen."""
-
-    name: str
-    reason: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

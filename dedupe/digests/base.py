@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer  # typing only; collections.abc has it from 3.12
+
+
+@dataclass(frozen=True, slots=True)
+class BackendChoice:
+    """Which digest backend worked, and why it was chosen."""
+
+    name: str
+    reason: str
 
 
 class Hasher(Protocol):
@@ -15,9 +24,11 @@ class Hasher(Protocol):
     """
 
     def update(self, data: Buffer, /) -> None:
-        """Take in any C-contiguous buffer, of any size, without copying it.
+        """Take in any C-contiguous buffer of one dimension, of any size, without copying it.
 
         Raises:
+            BufferError: the buffer is not C-contiguous; nothing was taken in.
+            TypeError: `data` is no buffer, such as a str; nothing was taken in.
             DedupeError: the system refused; the hasher must not be used again.
         """
 
@@ -29,7 +40,10 @@ class Hasher(Protocol):
 
 
 class Backend(Protocol):
-    """A supplier of hashers: one a process is enough, and it may be shared by threads."""
+    """A supplier of hashers: one a process is enough, and it may be shared by threads.
+
+    Pickled, it is found again by name in the other process, so that workers can be given the one that was chosen.
+    """
 
     @property
     def name(self) -> str:
@@ -39,8 +53,11 @@ class Backend(Protocol):
     def algorithms(self) -> frozenset[str]:
         """Names of the algorithms offered, as `--confirm` writes them."""
 
-    def hasher(self, algorithm: str, data: Buffer = b"", /) -> Hasher:
+    def hasher(self, algorithm: str, data: Buffer = b"", /, *, size_hint: int | None = None) -> Hasher:
         """Return a new hasher that has taken in `data`.
+
+        `size_hint` is how many bytes there will be in all, where that is known.  It may decide who computes the
+        digest, never what it is.
 
         Raises:
             BackendError: `algorithm` is not among `algorithms`.
