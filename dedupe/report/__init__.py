@@ -59,4 +59,4 @@ def format_for(path_or_name: str | bytes) -> Format:
     if ending in _BY_ENDING:
         return _BY_ENDING[ending]
     endings = " ".join(sorted(_BY_ENDING))
-    raise UsageError(f"no report format goes with {asked!r}: its ending must be one of {endings}")
+    raise UsageError(f"No report format goes with {asked!r}: its ending must be one of {endings}.")
