@@ -30,7 +30,7 @@ from dedupe.result import BackendChoice, Group, ScanResult, Totals
 from dedupe.version import __version__
 from dedupe.walk import Listing, absolute, walk
 
-Sets: TypeAlias = list[array[int]]
+Sets: TypeAlias = "list[array[int]]"
 _COMPARED = BackendChoice("none", "bytes are compared, so no digest is needed")
 
 
