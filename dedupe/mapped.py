@@ -1,4 +1,4 @@
-"""Windows over a file, mapped without a copy or read into one buffer.  Owns open descriptors; compares and hashes nothing."""
+"""Windows over a file, mapped without a copy or read into one buffer.  Compares and hashes nothing."""
 
 from __future__ import annotations
 

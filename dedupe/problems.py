@@ -41,5 +41,3 @@ def of_root(path: bytes, error: OSError) -> Problem:
     if error.errno in (errno.ENOENT, errno.ENOTDIR):
         return Problem(path, ProblemKind.NOT_FOUND, "does not exist: check the spelling, or that its disk is connected")
     return of_error(path, error)
-
-

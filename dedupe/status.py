@@ -60,4 +60,3 @@ else:
     def open_file(path: bytes, *, follow: bool = False) -> int:
         """Open a file for reading; a link only with `follow`.  The caller checks that it is the file it expects."""
         return os.open(path, _FLAGS if follow else _FLAGS | os.O_NOFOLLOW)
-
