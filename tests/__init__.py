@@ -1,0 +1,1 @@
+"""The tests of dedupe, and the corpora and benchmarks that they share."""
