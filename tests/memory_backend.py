@@ -43,7 +43,7 @@ class MemoryBackend:
         self.name = name
         self._pace = (seconds_per_byte, seconds_per_digest)
 
-    def hasher(self, algorithm, data=b"", /, *, size_hint=None):
+    def hasher(self, algorithm, data=b"", /, *, size_hint=None):  # noqa: ARG002
         """Return a new hasher that has taken in `data`."""
         lookup(dict.fromkeys(self.algorithms), algorithm, self)
         made = MemoryHasher(algorithm, b"", *self._pace)

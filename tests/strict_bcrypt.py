@@ -4,6 +4,7 @@ Real C function pointers: arguments go through ctypes as on Windows, so that a l
 Stricter than Wine, which takes a finished hash object or a wrong size for good.  Counts what is open.
 """
 
+# ruff: noqa: ARG002, N802, PLR0917 - the functions have the names and the arguments of the DLL's
 from __future__ import annotations
 
 import ctypes
@@ -59,16 +60,16 @@ class StrictBcrypt:
 
         return entry
 
-    def _BCryptOpenAlgorithmProvider(self, out, name, implementation, flags):  # noqa: N802
+    def _BCryptOpenAlgorithmProvider(self, out, name, implementation, flags):
         if name not in {"MD5", "SHA1", "SHA256", "SHA384", "SHA512"}:
             return NOT_FOUND
         self.open_providers[self._new(out)] = (self._pretend or name).lower()
         return OK
 
-    def _BCryptCloseAlgorithmProvider(self, handle, flags):  # noqa: N802
+    def _BCryptCloseAlgorithmProvider(self, handle, flags):
         return OK if self.open_providers.pop(handle, None) else INVALID_HANDLE
 
-    def _BCryptCreateHash(self, provider, out, memory, memory_size, secret, secret_size, flags):  # noqa: N802, PLR0913
+    def _BCryptCreateHash(self, provider, out, memory, memory_size, secret, secret_size, flags):
         if provider not in self.open_providers:
             return INVALID_HANDLE
         if (
@@ -83,7 +84,7 @@ class StrictBcrypt:
         self.open_hashes[self._new(out)] = HashObject(algorithm, flags == REUSABLE, hashlib.new(algorithm))
         return OK
 
-    def _BCryptHashData(self, handle, data, size, flags):  # noqa: N802
+    def _BCryptHashData(self, handle, data, size, flags):
         found = self.open_hashes.get(handle)
         if found is None or found.dead:
             return INVALID_HANDLE
@@ -93,7 +94,7 @@ class StrictBcrypt:
         found.state.update((ctypes.c_char * size).from_address(data))
         return OK
 
-    def _BCryptDuplicateHash(self, handle, out, memory, memory_size, flags):  # noqa: N802
+    def _BCryptDuplicateHash(self, handle, out, memory, memory_size, flags):
         found = self.open_hashes.get(handle)
         if found is None or found.dead:
             return INVALID_HANDLE
@@ -103,7 +104,7 @@ class StrictBcrypt:
         self.open_hashes[self._new(out)] = HashObject(found.algorithm, reusable=False, state=found.state.copy())
         return OK
 
-    def _BCryptFinishHash(self, handle, out, size, flags):  # noqa: N802
+    def _BCryptFinishHash(self, handle, out, size, flags):
         found = self.open_hashes.get(handle)
         if found is None or found.dead:
             return INVALID_HANDLE
@@ -116,7 +117,7 @@ class StrictBcrypt:
             found.state = hashlib.new(found.algorithm)
         return OK
 
-    def _BCryptDestroyHash(self, handle):  # noqa: N802
+    def _BCryptDestroyHash(self, handle):
         return OK if self.open_hashes.pop(handle, None) else INVALID_HANDLE
 
     def _new(self, out):

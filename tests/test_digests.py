@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import mmap
 import pickle
 import random
@@ -98,8 +99,8 @@ def subjects(algorithms=None, *, leave_out=()):
             assert name in NOT_EVERYWHERE
             found.append(pytest.param(None, None, id=name, marks=pytest.mark.skip(reason=str(error))))
             continue
-        for algorithm in sorted(backend.algorithms & set(algorithms or backend.algorithms)):
-            found.append(pytest.param(backend, algorithm, id=f"{name}-{algorithm}"))
+        shared = sorted(backend.algorithms & set(algorithms or backend.algorithms))
+        found += [pytest.param(backend, algorithm, id=f"{name}-{algorithm}") for algorithm in shared]
     return found
 
 
@@ -248,7 +249,7 @@ def test_splits_make_no_difference(backend, algorithm, data, cuts):
     """However the bytes are cut into updates, the digest is that of the whole."""
     hasher = backend.hasher(algorithm)
     edges = [0, *sorted(cuts), len(data)]
-    for start, end in zip(edges, edges[1:], strict=False):
+    for start, end in itertools.pairwise(edges):
         hasher.update(data[start:end])
     assert hasher.digest() == expected(algorithm, data[: max(edges)])
 
@@ -338,7 +339,7 @@ def test_backends_are_sorted():
 
 def test_an_unknown_backend():
     """A name that is no backend is answered by those that are."""
-    with pytest.raises(BackendError, match="'openssl'.*blake3, cng, hashlib, xxhash"):
+    with pytest.raises(BackendError, match=r"'openssl'.*blake3, cng, hashlib, xxhash"):
         load("openssl")
 
 

@@ -20,7 +20,7 @@ UNKNOWN = 0xC0FFEE00
 
 @pytest.fixture
 def dll():
-    """A strict stand-in for bcrypt.dll."""
+    """Make a strict stand-in for bcrypt.dll."""
     return StrictBcrypt()
 
 
