@@ -78,7 +78,7 @@ class Cache:
     def __init__(self, path: str | bytes | None, algorithm: str, read_ns: int) -> None:
         self.notes: list[str] = []
         self._path = os.path.abspath(os.fsdecode(path)) if path is not None else None
-        self._algorithm = algorithm
+        self._algorithm = str(algorithm)  # an enum's repr would go into the seal, but SQLite returns plain text
         self._read_ns = read_ns
         self._rows: list[tuple[object, ...]] = []
         self._committed = time.monotonic()
