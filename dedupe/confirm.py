@@ -146,7 +146,7 @@ class Confirmer:
         try:
             descriptor = status.open_file(path, follow=self.follow)
             try:
-                data = os.read(descriptor, expected.size)
+                data = status.read_at(descriptor, expected.size, 0)
                 seen = status.of_descriptor(descriptor)
             finally:
                 os.close(descriptor)

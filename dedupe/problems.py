@@ -14,6 +14,8 @@ _KINDS = {
     errno.ENAMETOOLONG: ProblemKind.TOO_LONG,
     errno.ELOOP: ProblemKind.CHANGED,  # a link took the place of the file that the walk saw
     errno.ENXIO: ProblemKind.CHANGED,  # a socket did
+    errno.ESPIPE: ProblemKind.CHANGED,  # a pipe did
+    errno.EISDIR: ProblemKind.CHANGED,  # a folder did
 }
 _MESSAGES = {
     ProblemKind.PERMISSION: "may not be read: {}",
