@@ -139,8 +139,8 @@ class Cache:
                 (size, modified, changed) != now[:3]
                 or (device, inode) != (str(now.device), str(now.inode))
                 or layout != fingerprint.LAYOUT
-                or not is_settled(now, read_ns)  # type: ignore[arg-type]
                 or seal != _seal(row[:-1])
+                or not is_settled(now, read_ns)  # type: ignore[arg-type]
             ):
                 continue
             wanted = digest if algorithm == self._algorithm else None
