@@ -19,7 +19,19 @@ _WIDE = 1 << 64
 class Entries:
     """Regular files by index: folder, name, and status as the walk saw it."""
 
-    __slots__ = ("changed_ns", "device", "ends", "far", "folder", "folders", "inode", "modified_ns", "names", "size", "wide")
+    __slots__ = (
+        "changed_ns",
+        "device",
+        "ends",
+        "far",
+        "folder",
+        "folders",
+        "inode",
+        "modified_ns",
+        "names",
+        "size",
+        "wide",
+    )
 
     def __init__(self) -> None:
         self.folders: list[bytes] = []  # each ends where a name can follow
