@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import xxhash
 
-from dedupe import fingerprint, schema
+from dedupe import fingerprint, names, schema
 from dedupe.entries import Entries
 from dedupe.errors import CacheError
 from dedupe.status import Status
@@ -61,6 +61,10 @@ def default_path() -> str:
 def is_settled(status: Status, read_ns: int) -> bool:
     """Tell whether a file was at rest when it was looked at: any later edit must then show in its times."""
     return status.modified_ns + RACY_NS < read_ns and status.changed_ns + RACY_NS < read_ns
+
+
+def _shown(path: str) -> str:
+    return names.text(os.fsencode(path))  # notes go into reports, which hold no lone surrogates
 
 
 def _seal(row: Sequence[object]) -> bytes:
@@ -110,7 +114,7 @@ class Cache:
                     self._connection.close()
             self._connection = None
             assert self._path is not None
-            self.notes.append(f"The cache {self._path} {explain(error)}: this scan goes on without it.")
+            self.notes.append(f"The cache {_shown(self._path)} {explain(error)}: this scan goes on without it.")
             if is_broken(error):
                 self.notes += set_aside(self._path)
 
@@ -211,7 +215,7 @@ def connect(path: str, notes: list[str]) -> tuple[sqlite3.Connection, bool]:
     except (sqlite3.DatabaseError, CacheError) as error:
         if not is_broken(error):
             raise
-        notes.append(f"The cache {path} {explain(error)}.")
+        notes.append(f"The cache {_shown(path)} {explain(error)}.")
         notes += set_aside(path)
         return _open(path)
 
@@ -280,4 +284,4 @@ def set_aside(path: str) -> list[str]:
         os.replace(path, aside)
     except OSError as error:
         return [f"It could not be set aside: {error.strerror}."]
-    return [f"It was set aside as {aside}."]
+    return [f"It was set aside as {_shown(aside)}."]
