@@ -72,14 +72,14 @@ class Lister:
             with os.scandir(path) as found:
                 children = list(found)  # at once, so that what is written meanwhile cannot make it endless
         except OSError as error:
-            listing.problems.append(problems.of_error(path, error))
+            listing.problems.append(problems.of_listing(path, error))
             return
         number = listing.entries.enter(path)
         for child in children:
             try:
                 self._child(listing, number, child, device)
             except OSError as error:
-                listing.problems.append(problems.of_error(child.path, error))
+                listing.problems.append(problems.of_listing(child.path, error))
 
     def _first_visit(self, path: bytes) -> bool:
         seen = os.stat(path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
 import signal
@@ -13,7 +14,7 @@ import typer
 
 from dedupe import names
 from dedupe.cli.exits import Exit
-from dedupe.errors import DedupeError
+from dedupe.errors import DedupeError, NothingUsableError
 
 
 def prepare() -> None:
@@ -32,20 +33,30 @@ def _interrupt(*_: object) -> NoReturn:
 
 def say(sentence: str) -> None:
     """Print a sentence for the user on standard error, with nothing in it that could steer a terminal."""
-    print(names.shown_text(sentence), file=sys.stderr)  # noqa: T201
+    if sys.stderr is not None:  # closed by the caller; `print` would take standard output in its place
+        with contextlib.suppress(OSError):  # nobody reads it: no reason to withhold the result
+            print(names.shown_text(sentence), file=sys.stderr, flush=True)  # noqa: T201
 
 
 def write(pieces: Iterable[bytes], *, text: bool = True) -> None:
     """Write a result to standard output; on a terminal, in the terminal's encoding.
 
     Raises:
-        OSError: it could not be written.  BrokenPipeError: the reader wants no more.
+        NothingUsableError: it could not be written.
+        BrokenPipeError: the reader wants no more.
     """
     out = sys.stdout
+    if out is None:
+        raise NothingUsableError("The result cannot be written: standard output is closed.")
     encode = text and out.isatty()
-    for piece in pieces:
-        out.buffer.write(names.for_console(piece, out.encoding) if encode else piece)
-    out.flush()
+    try:
+        for piece in pieces:
+            out.buffer.write(names.for_console(piece, out.encoding) if encode else piece)
+        out.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise NothingUsableError(f"The result could not be written: {error.strerror}.") from error
 
 
 def on_terminal(stream: Any) -> bool:
@@ -87,18 +98,18 @@ def guarded(command: Callable[..., Exit]) -> Callable[..., None]:
 
 
 def _silence_broken_pipes() -> None:
-    """Flush standard output now, so that the interpreter has nothing left to complain about at its end."""
-    try:
-        sys.stdout.flush()
-    except OSError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    """Flush the streams now, so that the interpreter has nothing left to complain about at its end."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            if stream is not None:
+                stream.flush()
+        except OSError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def _leave(code: Exit) -> NoReturn:
     """End at once: a worker that hangs in a system call must not hold the user up."""
     for stream in (sys.stdout, sys.stderr):
-        try:
+        with contextlib.suppress(OSError, AttributeError):  # a closed stream is None
             stream.flush()
-        except OSError:
-            continue
     os._exit(code)
