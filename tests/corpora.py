@@ -121,10 +121,10 @@ def near(scale: float) -> Iterator[Planned]:
 
     The odd block is at four sevenths, where no finder that samples halves, thirds or quarters happens upon it.
     """
-    mebibytes = max(1, round(256 * scale))
-    place = mebibytes * 4 // 7 * MIB + 512 * KIB
+    size = max(1, round(256 * scale)) * MIB
+    place = size * 4 // 7 // (4 * KIB) * 4 * KIB
     for i in range(16):
-        yield Planned(f"machine{i:02d}.img", "near", mebibytes * MIB, patch=place if i % 2 else None)
+        yield Planned(f"machine{i:02d}.img", "near", size, patch=place if i % 2 else None)
 
 
 def flat(scale: float) -> Iterator[Planned]:
@@ -159,7 +159,7 @@ def build(folder: str | os.PathLike[str], name: str, scale: float = 1.0) -> Trut
     """
     plan = SHAPES[name](scale)
     os.makedirs(folder, exist_ok=True)
-    if next(iter(os.scandir(folder)), None):
+    if os.listdir(folder):
         raise FileExistsError(f"{os.fspath(folder)} is not empty")
     progress = Progress()
     ready = ""
@@ -201,7 +201,7 @@ def keep(root: str | os.PathLike[str], name: str, scale: float = 1.0) -> tuple[s
     return base, truth
 
 
-def same_paths(groups: list[list[str]], truth: Truth) -> tuple[int, int]:
+def differences(groups: list[list[str]], truth: Truth) -> tuple[int, int]:
     """Return how many groups of the truth are missing from `groups`, and how many there are wrong.
 
     Order does not matter; a group that lacks or has one path too many counts on both sides, as does one given twice.

@@ -28,7 +28,7 @@ from tests.benchmarks.machine import describe
 from tests.benchmarks.measure import Measurer, RunError, drop_page_cache, read_ahead, read_ahead_control
 from tests.benchmarks.table import Row, Section, as_json, facts, memory, timings
 from tests.benchmarks.tools import TOOLS, Tool, find_program, version_of
-from tests.corpora import SHAPES, Truth, files_and_bytes, keep, same_paths
+from tests.corpora import SHAPES, Truth, differences, files_and_bytes, keep
 
 DEFAULT_CORPORA = "small,photos,big,near,flat"
 # dedupe believes no cached row of a file that changed less than 2 s before it was read
@@ -76,7 +76,7 @@ class Contest:
             drop_page_cache()
         try:
             run = self.measurer.run(row.tool.command(path, corpus.folder, scratch))
-            missing, wrong = same_paths(row.tool.groups(corpus.folder, scratch), corpus.truth)
+            missing, wrong = differences(row.tool.groups(corpus.folder, scratch), corpus.truth)
         except (RunError, OSError, ValueError, LookupError, TypeError) as error:
             row.fault = f"failed: {error}"
             return
@@ -147,7 +147,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         tempfile.TemporaryDirectory(prefix="dedupe-compare-") as scratch,
     ):
         cache = "cold, dropped before every run" if options.cold else "hot"
-        about = {**describe(options.folder), "read-ahead": f"{kib} KiB", "page cache": cache}
+        about = {**describe(options.folder), "read-ahead": f"{kib} KiB" if kib else "unknown", "page cache": cache}
         sys.stdout.write(f"{facts(about)}\n")
         for corpus in corpora:
             with tempfile.TemporaryDirectory(dir=scratch) as own:

@@ -135,22 +135,29 @@ def drop_page_cache() -> None:
         control.write("3")
 
 
-def read_ahead_control(folder: str) -> str:
-    """Return the file that holds the read-ahead, in KiB, of the device below a folder; raises RunError for none."""
+def read_ahead_control(folder: str) -> str | None:
+    """Return the file that holds the read-ahead, in KiB, of the device below a folder; None where it has none."""
     device = os.stat(folder).st_dev
     numbers = f"{os.major(device)}:{os.minor(device)}"
     # a disk; a partition, whose queue is the disk's; a file system with a device number of its own
     block = f"/sys/dev/block/{numbers}"
     for path in (f"{block}/queue", f"{block}/../queue", f"/sys/class/bdi/{numbers}"):
-        control = f"{path}/read_ahead_kb"
-        if os.path.exists(control):
+        if os.path.exists(control := f"{path}/read_ahead_kb"):
             return os.path.realpath(control)
-    raise RunError(f"no read-ahead is known for {folder}")
+    return None
 
 
 @contextlib.contextmanager
-def read_ahead(control: str, kib: int | None) -> Iterator[int]:
-    """Set the read-ahead for the length of a `with` block, yield what is in force, and put the old value back."""
+def read_ahead(control: str | None, kib: int | None) -> Iterator[int | None]:
+    """Set the read-ahead for the length of a `with` block, yield what is in force, and put the old value back.
+
+    Raises RunError where it cannot be set because there is nothing to set.
+    """
+    if control is None:
+        if kib is not None:
+            raise RunError("the corpora lie on no block device, so there is no read-ahead to set")
+        yield None
+        return
     with open(control, encoding="ascii") as text:
         before = int(text.read())
     if kib is None:
