@@ -115,14 +115,17 @@ def add_corpora_options(options: argparse.ArgumentParser, corpora: str) -> None:
     options.add_argument("--scale", type=float, default=1.0, help="share of the full number or size of files (1)")
 
 
-def corpus_of(folder: str, name: str, scale: float) -> Corpus:
-    """Return a kept corpus, made where it is missing, old enough for caches to believe in it."""
-    if name not in SHAPES:
-        raise SystemExit(f"There is no corpus {name!r}: choose from {', '.join(SHAPES)}.")
-    say(f"{name}: looking for it in {folder}, or making it")
-    path, truth = keep(folder, name, scale)
-    time.sleep(max(0.0, OLD_ENOUGH_S - (time.time() - os.stat(path).st_ctime)))
-    return Corpus(name, path, truth)
+def kept_corpora(folder: str, names: Sequence[str], scale: float) -> list[Corpus]:
+    """Return the corpora, made where they are missing, and old enough for caches to believe in them."""
+    if unknown := set(names).difference(SHAPES):
+        raise SystemExit(f"There is no corpus {', '.join(sorted(unknown))}: choose from {', '.join(SHAPES)}.")
+    corpora = []
+    for name in names:
+        say(f"{name}: looking for it in {folder}, or making it")
+        corpora.append(Corpus(name, *keep(folder, name, scale)))
+    youngest = max(os.stat(corpus.folder).st_ctime for corpus in corpora)
+    time.sleep(max(0.0, youngest + OLD_ENOUGH_S - time.time()))
+    return corpora
 
 
 def chosen_tools(only: str | None) -> list[tuple[Tool, str]]:
@@ -140,7 +143,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the comparison and return the exit code: 1 where dedupe itself failed or was wrong."""
     options = parser().parse_args(arguments)
     tools = chosen_tools(options.only)
-    corpora = [corpus_of(options.folder, name, options.scale) for name in options.corpora.split(",")]
+    corpora = kept_corpora(options.folder, options.corpora.split(","), options.scale)
     sections = []
     with (
         read_ahead(read_ahead_control(options.folder), options.read_ahead) as kib,

@@ -72,7 +72,7 @@ def timings(section: Section) -> str:
             lines.append((*about, row.fault or "not run", "-", "-", "-", "-", "-"))
             continue
         ratio = f"{row.wall_s / base[row.tool.mode]:.2f}" if row.tool.mode in base else "-"
-        verdict = f"right, but not proven: {row.tool.remark}" if row.tool.remark else "right"
+        verdict = f"right, not proven: {row.tool.remark}" if row.tool.remark else "right"
         fastest = min(run.wall_s for run in row.runs)
         lines.append((*about, verdict, f"{row.wall_s:.3f}", f"{fastest:.3f}", f"{row.cpu_s:.3f}", row.peak(), ratio))
     return f"### {section.title}\n\n{markdown(lines, left=4)}"

@@ -108,7 +108,7 @@ TOOLS = (
     Tool("rmlint xxhash", "any", "rmlint", f"{RMLINT} xxhash", rmlint_json),
     Tool("rdfind sha256", "sha256", "rdfind", RDFIND, rdfind_results, "rdfind.txt"),
     Tool("jdupes", "any", "jdupes", "-r -q {corpus}", blank_line_blocks),
-    Tool("jdupes -Q", "any", "jdupes", "-r -q -Q {corpus}", blank_line_blocks, remark="compares 64-bit hashes only"),
+    Tool("jdupes -Q", "any", "jdupes", "-r -q -Q {corpus}", blank_line_blocks, remark="64-bit hashes only"),
     Tool("fdupes", "any", "fdupes", "-r -q -n {corpus}", blank_line_blocks),
     Tool("yadf", "any", "yadf", "--no-empty {corpus}", blank_line_blocks),
 )
