@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests import corpora
-from tests.benchmarks import compare
+from tests.benchmarks import compare, growth, phases
 from tests.benchmarks.machine import describe
 from tests.benchmarks.measure import Measurer, Run, RunError, descendants, read_ahead, read_ahead_control
 from tests.benchmarks.table import Row, Section, as_json, markdown, memory, timings
@@ -273,3 +273,43 @@ def test_unknown_names_are_told(wish: list[str], tmp_path: Path) -> None:
     with pytest.raises(SystemExit, match="There is no"):
         compare.main(["--folder", str(tmp_path), *wish])
     assert os.listdir(tmp_path) == []
+
+
+def test_phases_are_read_from_what_verbose_prints() -> None:
+    """A line that is a name and its seconds is a phase; sentences that mention seconds are none."""
+    told = "Digests: best of 3 in 0.1 s\nwalk             1.234 s\nconfirm         10.500 s\nall  12.0 s; 5 bytes\n"
+    assert phases.phases_in(told) == {"walk": 1.234, "confirm": 10.5}
+
+
+def test_jobs_are_compared_with_the_first() -> None:
+    """The table of phases gives medians, and how many times as fast as with the first number of jobs."""
+    one = phases.Profile(1, [4.0, 2.0, 3.0], [3.0] * 3, [{"walk": 1.0}, {"walk": 2.0}, {"walk": 9.0, "confirm": 0.5}])
+    two = phases.Profile(2, [1.5], [3.5], [{"walk": 0.5}])
+    assert phases.profile_table([one, two]).splitlines()[2:] == [
+        "| 1 | 3.000 | 3.000 | 1.00 | 2.000 | 0.000 |",
+        "| 2 | 1.500 | 3.500 | 2.00 | 0.500 | 0.000 |",
+    ]
+
+
+def test_phases_of_a_real_scan(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The profile names the start, and the phases of a scan with one job and with two."""
+    if find_program("dedupe") is None:
+        pytest.skip("dedupe is not installed")
+    options = ["--folder", str(tmp_path), "--corpora", "flat", "--scale", "0.001", "--rounds", "1", "--starts", "1"]
+    assert phases.main(options) == 0
+    printed = capsys.readouterr().out
+    assert "| dedupe --version | " in printed
+    assert "| jobs | wall s | CPU s | times as fast | walk s | " in printed
+    assert "\n| 2 | " in printed
+
+
+def test_growth_of_a_real_finder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """One shape is measured at three scales, with time and memory a file."""
+    peers = [tool for tool in TOOLS if tool.program in ("jdupes", "rdfind", "fdupes") and find_program(tool.program)]
+    if not peers:
+        pytest.skip("none of jdupes, rdfind and fdupes is installed")
+    options = ["--folder", str(tmp_path), "--corpora", "million", "--scale", "0.0004", "--rounds", "1"]
+    assert growth.main([*options, "--only", peers[0].name]) == 0
+    cells = [line.split(" | ") for line in capsys.readouterr().out.splitlines()[4:]]
+    assert [line[2] for line in cells] == ["100", "200", "400"]
+    assert all(float(line[6]) > 0 for line in cells)

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import itertools
 import json
 import os
 import sys
@@ -69,6 +70,7 @@ class Contest:
         return list(rows.values())
 
     def _turn(self, row: Row, path: str, corpus: Corpus, *, counted: bool) -> None:
+        """Run one tool once, and note its figures or its fault."""
         scratch = self.measurer.scratch
         with contextlib.suppress(FileNotFoundError):
             os.unlink(self.measurer.file(row.tool.answer))
@@ -115,13 +117,13 @@ def add_corpora_options(options: argparse.ArgumentParser, corpora: str) -> None:
     options.add_argument("--scale", type=float, default=1.0, help="share of the full number or size of files (1)")
 
 
-def kept_corpora(folder: str, names: Sequence[str], scale: float) -> list[Corpus]:
-    """Return the corpora, made where they are missing, and old enough for caches to believe in them."""
+def kept_corpora(folder: str, names: Sequence[str], scales: Sequence[float]) -> list[Corpus]:
+    """Return each corpus at each scale, made where it is missing, and old enough for caches to believe in it."""
     if unknown := set(names).difference(SHAPES):
         raise SystemExit(f"There is no corpus {', '.join(sorted(unknown))}: choose from {', '.join(SHAPES)}.")
     corpora = []
-    for name in names:
-        say(f"{name}: looking for it in {folder}, or making it")
+    for name, scale in itertools.product(names, scales):
+        say(f"{name} at scale {scale:g}: looking for it in {folder}, or making it")
         corpora.append(Corpus(name, *keep(folder, name, scale)))
     youngest = max(os.stat(corpus.folder).st_ctime for corpus in corpora)
     time.sleep(max(0.0, youngest + OLD_ENOUGH_S - time.time()))
@@ -143,7 +145,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the comparison and return the exit code: 1 where dedupe itself failed or was wrong."""
     options = parser().parse_args(arguments)
     tools = chosen_tools(options.only)
-    corpora = kept_corpora(options.folder, options.corpora.split(","), options.scale)
+    corpora = kept_corpora(options.folder, options.corpora.split(","), [options.scale])
     sections = []
     with (
         read_ahead(read_ahead_control(options.folder), options.read_ahead) as kib,

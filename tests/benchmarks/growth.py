@@ -62,10 +62,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     chosen = options.parse_args(arguments)
     tools = chosen_tools(chosen.only)
     lines: list[tuple[str, ...]] = []
-    for name in chosen.corpora.split(","):
-        for share in SHARES:
-            (corpus,) = kept_corpora(chosen.folder, [name], chosen.scale * share)
-            lines += grow(corpus, tools, chosen.rounds)
+    for corpus in kept_corpora(chosen.folder, chosen.corpora.split(","), [chosen.scale * share for share in SHARES]):
+        lines += grow(corpus, tools, chosen.rounds)
     heading = ("tool", "corpus", "files", "MB", "wall s", "CPU s", "us a file", "peak MiB", "bytes a file")
     sys.stdout.write(facts({**describe(chosen.folder), "page cache": "hot"}) + "\n")
     sys.stdout.write(markdown([heading, *sorted(lines, key=lambda cells: cells[:2])], left=2))

@@ -55,5 +55,6 @@ def rotation(folder: str) -> str:
 
 
 def _read(path: str) -> str:
+    """Return the text of a file of the kernel's."""
     with open(path, encoding="utf-8", errors="replace") as text:
         return text.read()

@@ -100,6 +100,7 @@ class Measurer:
         return peak
 
     def _last_words(self) -> str:
+        """Return the last line of standard error that says something."""
         with open(self.file("stderr"), encoding="utf-8", errors="replace") as text:
             lines = text.read().split("\n")
         return next((line.strip()[:200] for line in reversed(lines) if line.strip()), "no message")

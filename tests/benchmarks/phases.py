@@ -24,8 +24,7 @@ from tests.benchmarks.table import facts, markdown
 from tests.benchmarks.tools import SCAN, find_program, version_of
 
 # a line a phase on standard error: its name, and its seconds
-PHASE = re.compile(r"^\s*([a-z][a-z ]*?)[:\s]+(\d+\.\d+) s\b", re.MULTILINE)
-STARTS = 15  # a start takes a tenth of a second or so: cheap enough for a steady median
+PHASE = re.compile(r"^([a-z]+) +(\d+\.\d+) s$", re.MULTILINE)
 FEW_FILES = 10
 
 
@@ -76,8 +75,8 @@ def profile_table(profiles: Sequence[Profile]) -> str:
     return markdown(lines, left=0)
 
 
-def start_table(measurer: Measurer, dedupe: str) -> str:
-    """Return what `dedupe --version` and a scan of ten files take, in turn."""
+def start_table(measurer: Measurer, dedupe: str, starts: int) -> str:
+    """Return what `dedupe --version` and a scan of ten files take, so many times in turn."""
     few = measurer.file("few")
     os.makedirs(few, exist_ok=True)
     for number in range(FEW_FILES):
@@ -89,7 +88,7 @@ def start_table(measurer: Measurer, dedupe: str) -> str:
         "a scan of ten files, with cache": [dedupe, "scan", few, "--cache", measurer.file("few.db"), "--no-progress"],
     }
     taken: dict[str, list[float]] = {name: [] for name in commands}
-    for counted in (False, *[True] * STARTS):
+    for counted in (False, *[True] * starts):
         for name, command in commands.items():
             seconds = measurer.run(command).wall_s
             if counted:
@@ -109,17 +108,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     add_corpora_options(options, DEFAULT_CORPORA)
     options.add_argument("--rounds", type=int, default=3, help="counted rounds (3)")
+    options.add_argument("--starts", type=int, default=15, help="counted starts on ten files (15)")
     options.add_argument("--jobs", default="1,2", help="numbers of jobs to compare (1,2)")
     chosen = options.parse_args(arguments)
     dedupe = find_program("dedupe")
     if dedupe is None:
         raise SystemExit("dedupe is not installed: `pip install .` puts it beside this Python.")
-    corpora = kept_corpora(chosen.folder, chosen.corpora.split(","), chosen.scale)
+    corpora = kept_corpora(chosen.folder, chosen.corpora.split(","), [chosen.scale])
     jobs = [int(number) for number in chosen.jobs.split(",")]
     sys.stdout.write(facts({**describe(chosen.folder), "dedupe": version_of(dedupe), "page cache": "hot"}) + "\n")
     with tempfile.TemporaryDirectory(prefix="dedupe-phases-") as scratch:
         measurer = Measurer(scratch)
-        sys.stdout.write(f"### start\n\n{start_table(measurer, dedupe)}\n")
+        sys.stdout.write(f"### start\n\n{start_table(measurer, dedupe, chosen.starts)}\n")
         for corpus in corpora:
             say(f"{corpus.name}: {chosen.rounds} rounds")
             profiles = profile(measurer, dedupe, corpus, jobs, chosen.rounds)
