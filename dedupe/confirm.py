@@ -84,9 +84,11 @@ class _Open:
         self.pinned = self.window = None
 
     def close(self) -> None:
-        """Let go of the window and close the file."""
+        """Let go of the window and close the file; closing twice is harmless."""
         self.release()
-        self.reader.close()
+        if self.descriptor >= 0:
+            self.reader.close()
+            self.descriptor = -1
 
 
 @dataclass(slots=True)
