@@ -7,7 +7,7 @@ class; only the first file of a class is hashed.  A file alone in its class is n
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 
@@ -173,7 +173,7 @@ class Confirmer:
             with ExitStack() as stack:
                 files = self._open(s, left, bad, stack, mapped=mapped)
                 classes = self._in_step(s, files, bad, verdict) if not bad else []
-                self._look_again(s, classes, bad)
+                self._look_again(s, (f for c in classes for f in c.files), bad)
             verdict.problems += bad.values()
             if not bad:
                 for c in classes:
@@ -217,22 +217,30 @@ class Confirmer:
             for at in range(0, length, _STEP):
                 step = min(_STEP, length - at)
                 count = step * sum(len(c.files) for c in classes)
-                classes = [part for c in classes for part in _split(c, at, step, alone=s.join)]
+                parts = [part for c in classes for part in _split(c, at, step, alone=s.join)]
+                classes = [c for c in parts if len(c.files) > 1 or s.join]
+                for file in (c.files[0] for c in parts if len(c.files) == 1 and not s.join):
+                    self._look_again(s, (file,), bad)  # others' digests may have been fed from it
+                    file.close()
                 verdict.bytes_read += count
                 heartbeat.advance(count)
-            if not classes:
-                break
+                if bad or not classes:
+                    return []
         return classes
 
-    def _look_again(self, s: Suspects, classes: Sequence[_Class], bad: dict[int, Problem]) -> None:
+    def _look_again(self, s: Suspects, files: Iterable[_Open], bad: dict[int, Problem]) -> None:
         """Find the files that changed while they were read."""
-        for file in (f for c in classes for f in c.files):
-            if status.of_descriptor(file.descriptor) != s.statuses[file.position]:
-                bad[file.position] = problems.of_kind(s.paths[file.position], ProblemKind.CHANGED)
+        for file in files:
+            path = s.paths[file.position]
+            try:
+                if status.of_descriptor(file.descriptor) != s.statuses[file.position]:
+                    bad[file.position] = problems.of_kind(path, ProblemKind.CHANGED)
+            except OSError as error:  # a server forgot the file
+                bad[file.position] = problems.of_error(path, error)
 
 
 def _split(c: _Class, at: int, length: int, *, alone: bool) -> Iterator[_Class]:
-    """Yield the parts of a class whose next bytes are equal, each with those bytes hashed; with `alone`, of one too."""
+    """Yield the parts of a class whose next bytes are equal, each with those bytes hashed; of one only with `alone`."""
     parts, files = [], c.files
     while files:
         address = files[0].address() + at
@@ -241,9 +249,6 @@ def _split(c: _Class, at: int, length: int, *, alone: bool) -> Iterator[_Class]:
         files = [f for f in files if f not in same] if len(same) < len(files) else []
     hashers = [c.hasher] + [c.hasher.copy() if c.hasher else None for _ in parts[1:]]
     for same, hasher in zip(parts, hashers, strict=True):
-        if len(same) == 1 and not alone:
-            same[0].close()
-            continue
-        if hasher is not None:
+        if hasher is not None and (len(same) > 1 or alone):
             same[0].feed(hasher, at, length)
         yield _Class(same, hasher)
