@@ -130,6 +130,7 @@ class Scan:
         entries, prints = self._found.entries, self._prints
         unknown = array("I", (i for s in sets for i in s if i not in prints))
         done = 0
+        unknown = array("I", sorted(unknown))  # as they were listed: what lies together is read together
         with self._phase("fingerprint", len(unknown)):
             self._pool.is_warm(len(unknown))
             batches = fingerprint.batches(entries, unknown)
@@ -139,7 +140,7 @@ class Scan:
                 read = [(i, v) for i, v in zip(batch.members, found.values, strict=True) if v is not None]
                 for i, value in read:
                     prints.put(i, value)
-                self._cache.remember([self._learnt(i, None) for i, _ in read])
+                self._remember([i for i, _ in read], None)
                 self._found.problems += found.problems
                 self._bytes_read += found.bytes_read
                 done += len(batch.members)
@@ -174,12 +175,15 @@ class Scan:
         if self._backend is None:
             return
         for digest, members in verdict.classes:
-            self._cache.remember([self._learnt(i, digest) for i in members])
+            self._remember(members, digest)
 
-    def _learnt(self, i: int, digest: bytes | None) -> Learnt:
-        value = self._prints.get(i)
-        assert value is not None
-        return Learnt(self._found.entries.path(i), self._found.entries.status(i), value, digest)
+    def _remember(self, members: Sequence[int], digest: bytes | None) -> None:
+        if not self._cache.usable:
+            return
+        entries, prints = self._found.entries, self._prints
+        self._cache.remember(
+            [Learnt(entries.path(i), entries.status(i), prints.get(i) or b"", digest) for i in members]
+        )
 
     @property
     def _most(self) -> int | None:
