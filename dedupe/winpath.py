@@ -40,7 +40,7 @@ def extended(path: bytes, current: Callable[[str], str] = ntpath.abspath) -> byt
         return path
     # `//?/D:/x` is no extended-length path yet: Windows works it out like a plain one
     text = _decoded(plain(_encoded(text.replace("/", "\\"))))
-    if text.startswith(VERBATIM):
+    if text.startswith((VERBATIM, DEVICES)):
         return _encoded(text)
     drive, rest = ntpath.splitdrive(text)
     if not drive and not rest.startswith("\\"):
