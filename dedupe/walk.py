@@ -162,9 +162,9 @@ class Lister:
 def absolute(path: bytes) -> bytes:
     """Return a path made absolute as the user reached it: links stay, `..` is only folded where that is the same."""
     if sys.platform == "win32":
-        from dedupe import windows
+        from dedupe import winpath
 
-        return windows.extended(path)
+        return winpath.extended(path)
     folded = os.path.abspath(path)
     if b".." in path.split(b"/"):
         try:
