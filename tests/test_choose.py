@@ -131,17 +131,17 @@ def test_the_faster_one_is_measured_and_chosen(usual, rival, winner, path):
 def test_a_very_slow_backend_does_not_take_long():
     """One round is enough when it takes long: never more than a tenth of a second."""
     begun = time.process_time()
-    backend, _ = compete("sha256", paced("hashlib", 10), paced("cng", 500), None)
+    backend, _ = compete("sha256", paced("hashlib", 5), paced("cng", 500), None)
     assert time.process_time() - begun < 0.1
     assert backend.name == "cng"
 
 
 def test_sizes_are_measured(path):
     """A backend with slow calls and a fast rate gets the large inputs only, from about where the two cross."""
-    backend, choice = compete("sha256", paced("hashlib", 50, 1), paced("cng", 400, 300), path)
+    backend, choice = compete("sha256", paced("hashlib", 50, 1), paced("cng", 400, 100), path)
     assert isinstance(backend, BySize)
     assert (backend.small.name, backend.large.name, choice.name) == ("hashlib", "cng", "cng")
-    assert 8_000 < backend.limit < 40_000  # 299 us * 57 MB/s, and what Python's own steps add
+    assert 1_000 < backend.limit < 20_000  # 99 us * 57 MB/s is 5,600; a busy computer blurs it
     assert choice.reason.endswith(f"; hashlib below {backend.limit} bytes")
 
 
