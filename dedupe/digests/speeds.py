@@ -7,10 +7,10 @@ import json
 import os
 import sys
 import tempfile
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from dedupe.errors import BackendError
@@ -46,7 +46,7 @@ def measure(algorithm: str, backends: Sequence[Backend]) -> dict[str, Speed]:
     data = memoryview(bytes(range(256)) * (_LARGE // 256))
     best = {backend.name: [float("inf"), float("inf")] for backend in backends}
     digests: dict[bytes, str] = {}
-    begun = time.perf_counter()
+    begun = perf_counter()
     for number in range(1, _MANY + 1):
         for backend in backends if number % 2 else reversed(backends):  # nobody is always first
             times = best[backend.name]
@@ -54,7 +54,7 @@ def measure(algorithm: str, backends: Sequence[Backend]) -> dict[str, Speed]:
             digests[digest] = backend.name
             times[1] = min(times[1], seconds)
             times[0] = min(times[0], *(_timed(backend, algorithm, data[:_SMALL], _CALLS)[1] for _ in range(2)))
-        if time.perf_counter() - begun > (_ENOUGH if number >= _FEW else _LIMIT):
+        if perf_counter() - begun > (_ENOUGH if number >= _FEW else _LIMIT):
             break
     if len(digests) > 1:
         raise BackendError(
@@ -66,10 +66,10 @@ def measure(algorithm: str, backends: Sequence[Backend]) -> dict[str, Speed]:
 
 def _timed(backend: Backend, algorithm: str, data: memoryview, calls: int = 1) -> tuple[bytes, float]:
     """Return a digest and the seconds that one took."""
-    begun = time.perf_counter()
+    begun = perf_counter()
     for _ in range(calls):
         digest = backend.hasher(algorithm, data).digest()
-    return digest, (time.perf_counter() - begun) / calls
+    return digest, (perf_counter() - begun) / calls
 
 
 def _speed(small: float, large: float) -> Speed:
