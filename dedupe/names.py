@@ -35,7 +35,6 @@ def exact(readable: str, base64: str | None = None) -> bytes:
 
     Raises:
         ValueError: the base64 is none, the text holds a lone surrogate, or the path is empty or holds a NUL.
-
     """
     path = readable.encode("utf-8") if base64 is None else binascii.a2b_base64(base64, strict_mode=True)
     if not path or b"\0" in path:

@@ -51,7 +51,6 @@ def format_for(path_or_name: str | bytes) -> Format:
 
     Raises:
         UsageError: neither a name nor an ending that belongs to a format.
-
     """
     asked = os.fsdecode(path_or_name)
     if asked in FORMATS:

@@ -31,7 +31,6 @@ def load_report(data: bytes, source: bytes, *, look: peers.Look = look) -> ScanR
     Raises:
         UsageError: this is no report that can be read here.
         NothingUsableError: it is one, but broken.
-
     """
     name = names.shown(source)
     data = data.removeprefix(b"\xef\xbb\xbf")

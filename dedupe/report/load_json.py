@@ -24,7 +24,6 @@ def result_of(document: dict[str, Any]) -> ScanResult:
 
     Raises:
         BrokenReport: a value is missing or is not what the schema says.
-
     """
     if document["schema"] != jsontext.SCHEMA:
         raise BrokenReport(f"its schema is {document['schema']!r}, and this version reads {jsontext.SCHEMA!r} only")

@@ -63,10 +63,6 @@ def _group(group: Group, style: Style) -> Iterator[str]:
     yield ""
 
 
-<<<<<<< HEAD
-def summary(result: ScanResult, style: Style) -> Iterator[str]:
-    """Yield the sums, what was skipped by reason, and what could not be read."""
-=======
 def _folders(result: ScanResult, style: Style) -> Iterator[str]:
     if not result.folders:
         yield from ("Folders were not compared: this result does not say what else they hold.", "")
@@ -93,8 +89,8 @@ def _left_out(entries: int) -> str:
     return f" ({counted(entries, 'entry', 'entries')} not compared)" if entries else ""
 
 
-def _summary(result: ScanResult, style: Style) -> Iterator[str]:
->>>>>>> 0eae4b4 (Write a result as an SQLite database, and folders into the text)
+def summary(result: ScanResult, style: Style) -> Iterator[str]:
+    """Yield the sums, what was skipped by reason, and what could not be read."""
     totals = result.totals
     if totals.groups:
         groups, files = counted(totals.groups, "group"), counted(totals.redundant_files, "redundant file")
