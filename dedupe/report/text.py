@@ -36,7 +36,6 @@ def render(result: ScanResult, style: Style) -> Iterator[bytes]:
         yield _lines(_group(group, style))
     if style.folders:
         yield _lines(_folders(result, style))
-    yield _lines(_summary(result, style))
     yield _lines(summary(result, style))
 
 
