@@ -8,6 +8,7 @@ import typer
 
 from dedupe.cli import cache, console
 from dedupe.cli.exits import EPILOG
+from dedupe.cli.report import report
 from dedupe.cli.scan import scan
 from dedupe.version import __version__
 
@@ -21,6 +22,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.command(epilog=EPILOG)(scan)
+app.command(epilog=EPILOG)(report)
 app.add_typer(cache.app, name="cache")
 
 
