@@ -9,10 +9,10 @@ import os
 import stat
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from dedupe import problems, status
+from dedupe import problems, status, windows
 from dedupe.config import AnyPath, ScanConfig
 from dedupe.entries import Entries
 from dedupe.filters import Filters
@@ -149,39 +149,23 @@ class Lister:
 
     def _windows_only(self, child: os.DirEntry[bytes]) -> SkipReason | None:
         """Return why Windows' attributes keep an entry out: placeholders are judged without opening them."""
-        from dedupe import windows
-
-        seen = child.stat(follow_symlinks=False)
-        if windows.is_junction_or_link(seen.st_file_attributes, seen.st_reparse_tag) and not self.follow:
-            return SkipReason.SYMLINK
-        if windows.is_cloud_placeholder(seen.st_file_attributes) and not self.cloud_files:
-            return SkipReason.CLOUD
+        if sys.platform == "win32":
+            seen = child.stat(follow_symlinks=False)
+            if windows.is_junction_or_link(seen.st_file_attributes, seen.st_reparse_tag) and not self.follow:
+                return SkipReason.SYMLINK
+            if windows.is_cloud_placeholder(seen.st_file_attributes) and not self.cloud_files:
+                return SkipReason.CLOUD
         return None
 
 
-def absolute(path: bytes) -> bytes:
-    """Return a path made absolute as the user reached it: links stay, `..` is only folded where that is the same."""
-    if sys.platform == "win32":
-        from dedupe import winpath
-
-        return winpath.extended(path)
-    folded = os.path.abspath(path)
-    if b".." in path.split(b"/"):
-        try:
-            same = os.path.samefile(folded, path)
-        except OSError:
-            same = False
-        return folded if same else os.path.realpath(path)
-    return folded.replace(b"//", b"/", 1) if folded.startswith(b"//") else folded
-
-
-def walk(config: ScanConfig, pool: Pool, own_files: Iterable[AnyPath | int]) -> Iterator[Listing]:
+def walk(
+    config: ScanConfig, roots: Sequence[bytes], pool: Pool, own_files: Iterable[AnyPath | int]
+) -> Iterator[Listing]:
     """Yield the listing of the whole scan, growing, each time that it grew; the last one is complete.
 
-    `own_files` are those that the scan itself writes: they take no part.
+    `roots` are absolute; `own_files` are those that the scan itself writes: they take no part.
     Problems with roots are listed first.  The order of entries depends on the machine: nothing may rely on it.
     """
-    roots = list(dict.fromkeys(absolute(os.fsencode(r)) for r in config.roots))
     own = {(s.device, s.inode) for p in own_files if (s := _status_or_none(p))}
     rules = Lister(
         filters=Filters.of(config),

@@ -100,9 +100,9 @@ def scan(
     from dedupe.cache import default_path
     from dedupe.cli.output import Outputs, standard_output
     from dedupe.find import find_duplicates
+    from dedupe.paths import absolute
     from dedupe.progress import Bars, Silent
     from dedupe.report import Style
-    from dedupe.walk import absolute
 
     roots = [absolute(os.fsencode(p)) for p in paths or ()]
     if files_from is not None:
