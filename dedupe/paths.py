@@ -13,8 +13,10 @@ def absolute(path: bytes) -> bytes:
 
     On Windows an extended-length one, which has no limit of 260 characters.
     """
-    if sys.platform == "win32":
-        return winpath.extended(path)
+    return winpath.extended(path) if sys.platform == "win32" else _folded(path)
+
+
+def _folded(path: bytes) -> bytes:
     folded = os.path.abspath(path)
     if b".." in path.split(b"/"):
         try:

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, ProcessPoolExecutor, wait
 from typing import Any, Protocol, TypeVar
 
-from dedupe import heartbeat
+from dedupe import heartbeat, windows
 
 B = TypeVar("B")
 R = TypeVar("R")
@@ -57,6 +57,8 @@ def _context() -> multiprocessing.context.BaseContext:
 
 def _begin(slots: Any, numbers: Any) -> None:
     """Prepare a worker: Ctrl-C is the main process's affair, and a worker must not outlive it."""
+    if sys.platform == "win32":
+        windows.expose_placeholders()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     with numbers.get_lock():

@@ -12,13 +12,15 @@ from typing import Any, NoReturn
 
 import typer
 
-from dedupe import names
+from dedupe import names, windows
 from dedupe.cli.exits import Exit
 from dedupe.errors import DedupeError, NothingUsableError
 
 
 def prepare() -> None:
-    """Make the streams survive any name, and SIGTERM end the program as Ctrl-C does."""
+    """Make the streams survive any name, placeholders show as what they are, and SIGTERM end us as Ctrl-C does."""
+    if sys.platform == "win32":
+        windows.expose_placeholders()
     for stream in (sys.stdout, sys.stderr):
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure is not None:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import BinaryIO
 
 from dedupe.errors import NothingUsableError, UsageError
+from dedupe.paths import outside
 from dedupe.report import FORMATS, Format, Style, format_for
 from dedupe.result import ScanResult
 
@@ -140,7 +141,7 @@ def standard_output(name: str | None, outputs: Sequence[str]) -> Format | None:
 
 
 def _lies_below(place: bytes, root: bytes) -> bool:
-    root = os.path.realpath(root)
+    root = os.path.realpath(outside(root))
     return place == root or place.startswith(root.rstrip(os.fsencode(os.sep)) + os.fsencode(os.sep))
 
 
