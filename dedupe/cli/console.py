@@ -13,7 +13,7 @@ import typer
 
 from dedupe import names
 from dedupe.cli.exits import Exit
-from dedupe.errors import DedupeError
+from dedupe.errors import DedupeError, NothingUsableError
 
 
 def prepare() -> None:
@@ -39,13 +39,27 @@ def write(pieces: Iterable[bytes], *, text: bool = True) -> None:
     """Write a result to standard output; on a terminal, in the terminal's encoding.
 
     Raises:
-        OSError: it could not be written.  BrokenPipeError: the reader wants no more.
+        NothingUsableError: it could not be written.
+        BrokenPipeError: the reader wants no more.
     """
     out = sys.stdout
     encode = text and out.isatty()
     for piece in pieces:
-        out.buffer.write(names.for_console(piece, out.encoding) if encode else piece)
-    out.flush()
+        _put(names.for_console(piece, out.encoding) if encode else piece)
+    _put(b"")
+
+
+def _put(piece: bytes) -> None:
+    """Write one piece; an empty one flushes.  Only these errors are the stream's: rendering has its own."""
+    try:
+        if piece:
+            sys.stdout.buffer.write(piece)
+        else:
+            sys.stdout.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise NothingUsableError(f"Standard output could not be written: {error.strerror}.") from error
 
 
 def on_terminal(stream: Any) -> bool:
