@@ -51,14 +51,22 @@ def write(pieces: Iterable[bytes], *, text: bool = True) -> None:
     if out is None:
         raise NothingUsableError("The result cannot be written: standard output is closed.")
     encode = text and out.isatty()
+    for piece in pieces:
+        _put(names.for_console(piece, out.encoding) if encode else piece)
+    _put(b"")
+
+
+def _put(piece: bytes) -> None:
+    """Write one piece; an empty one flushes.  Only these errors are the stream's: rendering has its own."""
     try:
-        for piece in pieces:
-            out.buffer.write(names.for_console(piece, out.encoding) if encode else piece)
-        out.flush()
+        if piece:
+            sys.stdout.buffer.write(piece)
+        else:
+            sys.stdout.flush()
     except BrokenPipeError:
         raise
     except OSError as error:
-        raise NothingUsableError(f"The result could not be written: {error.strerror}.") from error
+        raise NothingUsableError(f"Standard output could not be written: {error.strerror}.") from error
 
 
 def on_terminal(stream: Any) -> bool:
