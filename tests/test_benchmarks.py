@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import sys
 import time
 from pathlib import Path
@@ -16,6 +17,7 @@ from tests.benchmarks.machine import describe
 from tests.benchmarks.measure import Measurer, Run, RunError, descendants, read_ahead, read_ahead_control
 from tests.benchmarks.table import Row, Section, as_json, markdown, memory, timings
 from tests.benchmarks.tools import TOOLS, Tool, blank_line_blocks, find_program, version_of
+from tests.conftest import need
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the benchmarks read /proc")
 
@@ -50,6 +52,7 @@ def python(measurer: Measurer, code: str) -> Run:
 def test_every_installed_finder_is_read_rightly(tool: Tool, small_corpus: compare.Corpus, measurer: Measurer) -> None:
     """A real run of each finder, twice where it has a cache, gives the truth and figures."""
     path = find_program(tool.program)
+    need(path or not tool.ours, "dedupe is not installed")
     if path is None:
         pytest.skip(f"{tool.program} is not installed")
     (row,) = compare.Contest(measurer, rounds=1).hold(small_corpus, [(tool, path)])
@@ -180,6 +183,22 @@ def test_read_ahead_is_put_back(tmp_path: Path) -> None:
         assert kib == 4096
 
 
+def test_read_ahead_is_put_back_when_terminated(tmp_path: Path) -> None:
+    """SIGTERM ends a measurement as an interrupt does: the old value returns first."""
+    control = tmp_path / "read_ahead_kb"
+    control.write_text("4096\n")
+
+    def measure() -> None:
+        with read_ahead(str(control), 128):
+            os.kill(os.getpid(), signal.SIGTERM)
+            time.sleep(10)
+
+    with pytest.raises(SystemExit) as ended:
+        measure()
+    assert ended.value.code == 143
+    assert control.read_text() == "4096"
+
+
 def test_read_ahead_without_a_device(tmp_path: Path) -> None:
     """Memory file systems have no read-ahead: that is unknown, and a wish for it is refused."""
     assert read_ahead_control("/proc") is None
@@ -293,8 +312,7 @@ def test_jobs_are_compared_with_the_first() -> None:
 
 def test_phases_of_a_real_scan(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The profile names the start, and the phases of a scan with one job and with two."""
-    if find_program("dedupe") is None:
-        pytest.skip("dedupe is not installed")
+    need(find_program("dedupe"), "dedupe is not installed")
     options = ["--folder", str(tmp_path), "--corpora", "flat", "--scale", "0.001", "--rounds", "1", "--starts", "1"]
     assert phases.main(options) == 0
     printed = capsys.readouterr().out
