@@ -330,4 +330,20 @@ def test_growth_of_a_real_finder(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert growth.main([*options, "--only", peers[0].name]) == 0
     cells = [line.split(" | ") for line in capsys.readouterr().out.splitlines()[4:]]
     assert [line[2] for line in cells] == ["100", "200", "400"]
-    assert all(float(line[6]) > 0 for line in cells)
+    assert all(float(line[4]) > 0 for line in cells)
+
+
+def test_growth_is_told_by_further_files() -> None:
+    """What a further file costs is the difference to the next smaller scale, of the same tool and corpus only."""
+    points = [
+        growth.Point("b", "flat", 100, 0, 1.0, 1.0, 1 << 20),
+        growth.Point("a", "flat", 300, 10**6, 2.0, 3.0, 2 << 20),
+        growth.Point("a", "flat", 100, 10**6, 1.0, 1.5, 1 << 20),
+        growth.Point("a", "flat", 500, 10**6, fault="wrong"),
+    ]
+    assert growth.table(points).splitlines()[2:] == [
+        "| a | flat | 100 | 1.0 | 1.000 | 1.500 | 1 | - | - |",
+        "| a | flat | 300 | 1.0 | 2.000 | 3.000 | 2 | 5000.00 | 5243 |",
+        "| a | flat | 500 | 1.0 | wrong | - | - | - | - |",
+        "| b | flat | 100 | 0.0 | 1.000 | 1.000 | 1 | - | - |",
+    ]
