@@ -24,7 +24,7 @@ from dedupe.errors import NothingUsableError
 from dedupe.fingerprint import Fingerprinter
 from dedupe.groups import FoundFiles
 from dedupe.partition import Class, Partition
-from dedupe.paths import absolute, outside
+from dedupe.paths import absolute, lies_below, outside
 from dedupe.pool import Pool
 from dedupe.progress import Progress
 from dedupe.result import Group, ScanResult, Totals
@@ -50,7 +50,8 @@ class Scan:
         self._backend: Backend | None = None if bytes_only else any_of(config.confirm, config.backend)
         self._choice = _COMPARED if bytes_only else _UNUSED
         cache = os.fsencode(config.cache) if config.cache is not None else None
-        self._cache = Cache(cache, config.confirm, self._clock)
+        scanned = cache is not None and any(lies_below(cache, r) for r in self._roots)
+        self._cache = Cache(cache, config.confirm, self._clock, scanned=scanned)
         self._pool = Pool(config.jobs, executor)
         self._found = Listing()
         self._links: dict[int, list[int]] = {}  # other names of a physical file, by its first
