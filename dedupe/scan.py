@@ -87,7 +87,8 @@ class Scan:
             for listing in walk(self._config, self._roots, self._pool, own):
                 self._progress.reach(len(listing.entries))
             self._found = listing
-        if listing.problems and not len(listing.entries) and len(listing.problems) >= len(self._config.roots):
+        roots = {absolute(os.fsencode(r)) for r in self._config.roots}
+        if listing.problems and not len(listing.entries) and len(listing.problems) >= len(roots):
             first = listing.problems[0]
             raise NothingUsableError(f"Nothing could be scanned: {os.fsdecode(outside(first.path))} {first.message}.")
         self._cache.remember_roots(self._roots, self._started)
