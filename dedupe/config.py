@@ -1,0 +1,74 @@
+"""What a scan is asked to do, checked once.  Nothing below this module sees flags or the environment."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TypeAlias
+
+from dedupe.errors import UsageError
+
+AnyPath: TypeAlias = str | bytes | os.PathLike[str] | os.PathLike[bytes]
+
+
+class Confirm(StrEnum):
+    """How equality is proven, and which digest a group carries."""
+
+    SHA256 = "sha256"
+    SHA512 = "sha512"
+    BLAKE2B = "blake2b"
+    BLAKE3 = "blake3"
+    XXH3 = "xxh3"
+    BYTES = "bytes"
+
+
+class BackendName(StrEnum):
+    """Who computes the digests."""
+
+    AUTO = "auto"
+    HASHLIB = "hashlib"
+    CNG = "cng"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScanConfig:
+    """Everything that a scan is asked to do.
+
+    Raises:
+        UsageError: a value makes no sense, or no root is given.
+    """
+
+    roots: Sequence[AnyPath]  # files and folders to look at
+    confirm: Confirm = Confirm.SHA256
+    backend: BackendName = BackendName.AUTO
+    cache: AnyPath | None = None  # the cache's file; None remembers nothing
+    jobs: int | None = None  # readers at once; None means one a core
+    min_size: int = 1  # bytes; 0 brings empty files in
+    max_size: int | None = None  # bytes
+    include: Sequence[str] = ()  # patterns; with any given, other files are left out
+    exclude: Sequence[str] = ()  # patterns; files are left out, folders not entered
+    default_excludes: bool = True  # leave out recycle bins, snapshots and pseudo file systems
+    follow_symlinks: bool = False
+    one_file_system: bool = False  # stay on the file system of each root
+    cloud_files: bool = False  # read placeholders too, which downloads them
+    own_files: Sequence[AnyPath] = ()  # reports being written: never part of a scan
+
+    def __post_init__(self) -> None:
+        """Check the values and bring them to one type each."""
+        if not self.roots:
+            raise UsageError("Nothing to scan: name at least one file or folder.")
+        if any(b"\0" in os.fsencode(r) for r in self.roots):
+            raise UsageError("A path cannot hold a NUL character; use --null for lists that NUL separates.")
+        for name, kind in (("confirm", Confirm), ("backend", BackendName)):
+            value = getattr(self, name)
+            if value not in list(kind):
+                raise UsageError(f"{name} cannot be {value!r}: choose one of {', '.join(kind)}.")
+            object.__setattr__(self, name, kind(value))
+        if self.jobs is not None and self.jobs < 1:
+            raise UsageError(f"jobs must be 1 or more, not {self.jobs}.")
+        if self.min_size < 0:
+            raise UsageError(f"min_size must be 0 or more bytes, not {self.min_size}.")
+        if self.max_size is not None and self.max_size < self.min_size:
+            raise UsageError(f"max_size ({self.max_size} bytes) is below min_size ({self.min_size} bytes): no file fits.")

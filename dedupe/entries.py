@@ -1,0 +1,126 @@
+"""The files that a walk found, in columns, and the identity of a physical file.  Touches no disk.
+
+A million files must fit in little memory, so there is no object per file: names lie end to end in one buffer and
+numbers in arrays, some 65 bytes a file.  A file is known by its index.
+"""
+
+from __future__ import annotations
+
+import os
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from dedupe.status import Status
+
+_NATIVE = os.sep.encode()
+_WIDE = 1 << 64
+
+
+class Entries:
+    """Regular files by index: folder, name, and status as the walk saw it."""
+
+    __slots__ = ("changed_ns", "device", "ends", "folder", "folders", "inode", "modified_ns", "names", "size", "wide")
+
+    def __init__(self) -> None:
+        self.folders: list[bytes] = []  # each ends where a name can follow
+        self.folder = array("I")  # index into `folders`
+        self.names = bytearray()
+        self.ends = array("Q")  # where each name ends in `names`
+        self.size = array("Q")
+        self.modified_ns = array("q")
+        self.changed_ns = array("q")
+        self.device = array("Q")
+        self.inode = array("Q")
+        self.wide: dict[int, int] = {}  # inodes of 128 bits, as ReFS has
+
+    def __len__(self) -> int:
+        return len(self.ends)
+
+    def enter(self, folder: bytes) -> int:
+        """Return the index of a folder whose files follow."""
+        self.folders.append(folder if folder[-1:] in (b"/", _NATIVE) else folder + _NATIVE)
+        return len(self.folders) - 1
+
+    def add(self, folder: int, name: bytes, status: Status) -> None:
+        """Append one file."""
+        size, modified_ns, changed_ns, device, inode = status
+        if inode >= _WIDE:
+            self.wide[len(self.ends)] = inode
+            inode %= _WIDE
+        self.folder.append(folder)
+        self.names += name
+        self.ends.append(len(self.names))
+        self.size.append(size)
+        self.modified_ns.append(modified_ns)
+        self.changed_ns.append(changed_ns)
+        self.device.append(device)
+        self.inode.append(inode)
+
+    def extend(self, other: Entries) -> None:
+        """Append all files of another table."""
+        first, folders, names = len(self), len(self.folders), len(self.names)
+        self.folders += other.folders
+        self.folder.extend(map(folders.__add__, other.folder))
+        self.names += other.names
+        self.ends.extend(map(names.__add__, other.ends))
+        for column in ("size", "modified_ns", "changed_ns", "device", "inode"):
+            getattr(self, column).extend(getattr(other, column))
+        self.wide.update((first + i, inode) for i, inode in other.wide.items())
+
+    def name(self, i: int) -> bytes:
+        """Return the last part of a file's path."""
+        return bytes(self.names[self.ends[i - 1] if i else 0 : self.ends[i]])
+
+    def path(self, i: int) -> bytes:
+        """Return a file's whole path."""
+        return self.folders[self.folder[i]] + self.names[self.ends[i - 1] if i else 0 : self.ends[i]]
+
+    def paths(self, members: Iterable[int]) -> list[bytes]:
+        """Return the whole paths of many files."""
+        folders, folder, names, ends = self.folders, self.folder, self.names, self.ends
+        return [folders[folder[i]] + names[ends[i - 1] if i else 0 : ends[i]] for i in members]
+
+    def inode_of(self, i: int) -> int:
+        """Return a file's inode number, all 128 bits of it where the file system has as many."""
+        return self.wide.get(i) or self.inode[i]
+
+    def status(self, i: int) -> Status:
+        """Return what the walk saw of a file."""
+        return Status(self.size[i], self.modified_ns[i], self.changed_ns[i], self.device[i], self.inode_of(i))
+
+    def identity(self, i: int) -> tuple[int, int] | int:
+        """Return what two names of one physical file share; without an inode number each name stands alone."""
+        inode = self.inode_of(i)
+        return (inode, self.device[i]) if inode else -1 - i
+
+
+def alike(
+    members: Sequence[int] | range, key: Callable[[int], object], *, least: int = 2, at_once: int = 1 << 16
+) -> Iterator[array[int]]:
+    """Yield the members that share a key, in sets of at least `least`, each in the order given.
+
+    Works through the keys in slices, so that a million of them never are in memory at once.
+    """
+    slices = -(-len(members) // at_once) | 1  # odd: sizes love powers of two
+    parts: Iterable[Sequence[int] | range] = (members,)
+    if slices > 1:
+        buckets = [array("I") for _ in range(slices)]
+        for i in members:
+            buckets[hash(key(i)) % slices].append(i)
+        parts = iter(buckets)
+    for part in parts:
+        sets: dict[object, int | list[int]] = {}
+        for i in part:
+            k = key(i)
+            seen = sets.get(k)
+            if seen is None:
+                sets[k] = i
+            elif isinstance(seen, list):
+                seen.append(i)
+            else:
+                sets[k] = [seen, i]
+        for found in sets.values():
+            if isinstance(found, list):
+                yield array("I", found)
+            elif least == 1:
+                yield array("I", (found,))

@@ -1,0 +1,45 @@
+"""Turns what the system says of a file into a problem that a report can list.  Raises nothing."""
+
+from __future__ import annotations
+
+import errno
+
+from dedupe.result import Problem, ProblemKind
+
+_KINDS = {
+    errno.EACCES: ProblemKind.PERMISSION,
+    errno.EPERM: ProblemKind.PERMISSION,
+    errno.ENOENT: ProblemKind.VANISHED,
+    errno.ENOTDIR: ProblemKind.VANISHED,
+    errno.ENAMETOOLONG: ProblemKind.TOO_LONG,
+    errno.ELOOP: ProblemKind.CHANGED,  # a link took the place of the file that the walk saw
+    errno.ENXIO: ProblemKind.CHANGED,  # a socket did
+}
+_MESSAGES = {
+    ProblemKind.PERMISSION: "may not be read: {}",
+    ProblemKind.VANISHED: "was gone when it was to be read",
+    ProblemKind.TOO_LONG: "has a path that is too long for this system",
+    ProblemKind.CHANGED: "changed during the scan",
+    ProblemKind.SHORT_READ: "ended before its size was read: it changed during the scan, or its disk fails",
+}
+
+
+def of_error(path: bytes, error: OSError) -> Problem:
+    """Return the problem that an OSError means for one path."""
+    kind = _KINDS.get(error.errno or 0, ProblemKind.IO)
+    text = error.strerror or str(error)
+    return Problem(path, kind, _MESSAGES.get(kind, "cannot be read: {}").format(text))
+
+
+def of_kind(path: bytes, kind: ProblemKind) -> Problem:
+    """Return a problem whose kind says it all."""
+    return Problem(path, kind, _MESSAGES[kind])
+
+
+def of_root(path: bytes, error: OSError) -> Problem:
+    """Return the problem of a root that cannot even be looked at."""
+    if error.errno in (errno.ENOENT, errno.ENOTDIR):
+        return Problem(path, ProblemKind.NOT_FOUND, "does not exist: check the spelling, or that its disk is connected")
+    return of_error(path, error)
+
+
