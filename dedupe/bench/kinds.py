@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import mmap
 import os
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -139,7 +140,6 @@ def _streamed(one: Participant, way: Callable[[Stream, T, int], None], source: T
     stream = one.start()
     way(stream, source, size)
     return stream.digest()
-    return stream.digest()
 
 
 def _in_pieces(stream: Stream, data: memoryview, size: int) -> None:
@@ -170,7 +170,7 @@ def _mapped(stream: Stream, path: str, size: int) -> None:
         end = os.fstat(file.fileno()).st_size
         for offset in range(0, end, WINDOW):
             with mmap.mmap(file.fileno(), min(WINDOW, end - offset), offset=offset, access=mmap.ACCESS_READ) as window:
-                if hasattr(window, "madvise"):
+                if sys.platform != "win32":
                     window.madvise(mmap.MADV_SEQUENTIAL)
                 with memoryview(window) as view:
                     for place in range(0, len(view), size):
