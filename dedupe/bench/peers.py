@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import shutil
 import subprocess
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -89,6 +90,7 @@ def run(program: Program, path: str, size: int, expected: bytes, folder: str) ->
     """
     script = os.path.join(folder, f"{program.algorithm}.fsx")
     command = [script if part == SCRIPT else part for part in program.command(path)]
+    command[0] = shutil.which(command[0]) or command[0]  # Windows itself finds only what ends in .exe
     if script in command:
         with open(script, "w", encoding="utf-8", newline="\n") as file:
             file.write(program.text)

@@ -86,11 +86,7 @@ $seconds = $watch.Elapsed.TotalSeconds.ToString('F9', [Globalization.CultureInfo
 
 def programs() -> list[Program]:
     """Return every program that is on PATH, with every algorithm that it offers."""
-    return [
-        one
-        for one in _all()
-        if shutil.which(one.command("")[0])  # the interpreter that runs us is asked for by its path
-    ]
+    return [one for one in _all() if shutil.which(one.command("")[0])]
 
 
 def _all() -> Iterator[Program]:
@@ -104,7 +100,7 @@ def _all() -> Iterator[Program]:
     for algorithm, number in _XXHSUM.items():
         yield Program("xxhsum", algorithm, ("xxhsum", "--version"), _with("xxhsum", f"-H{number}"))
     for algorithm, name in _WINDOWS.items():
-        yield Program("certutil", algorithm, (), lambda path, name=name: ("certutil", "-hashfile", path, name))
+        yield Program("certutil", algorithm, (), _before(("certutil", "-hashfile"), name))
         for shell in ("powershell", "pwsh"):
             yield Program(shell, algorithm, _asking(shell), _powershell(shell, name), timed=True)
     yield from _fed()
