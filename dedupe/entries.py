@@ -124,3 +124,34 @@ def alike(
                 yield array("I", found)
             elif least == 1:
                 yield array("I", (found,))
+
+
+class Column:
+    """Values of one width for some of the files, by index."""
+
+    def __init__(self, width: int) -> None:
+        self._width = width
+        self._values = bytearray()
+        self._known = bytearray()
+
+    def put(self, i: int, value: bytes) -> None:
+        """Set the value of a file.
+
+        Raises:
+            ValueError: the value has another width.
+        """
+        if len(value) != self._width:
+            raise ValueError(f"{len(value)} bytes in a column of {self._width}")
+        if i >= len(self._known):
+            more = max(i + 1, len(self._known) * 5 // 4) - len(self._known)
+            self._known.extend(bytes(more))
+            self._values.extend(bytes(more * self._width))
+        self._values[i * self._width : (i + 1) * self._width] = value
+        self._known[i] = 1
+
+    def __contains__(self, i: int) -> bool:
+        return i < len(self._known) and self._known[i] == 1
+
+    def get(self, i: int) -> bytes | None:
+        """Return the value of a file, or None if it has none."""
+        return bytes(self._values[i * self._width : (i + 1) * self._width]) if i in self else None

@@ -76,6 +76,15 @@ class Problem:
     message: str
 
 
+@dataclass(frozen=True, slots=True)
+class FolderCount:
+    """What lies below a folder that the walk listed, at any depth."""
+
+    files: int  # names of files that took part
+    bytes: int  # their sizes
+    left_out: int  # entries that were skipped or could not be read: nothing is known of what they hold
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Totals:
     """Sums over a scan.  Bytes are bytes; everything else is a count."""
@@ -105,4 +114,5 @@ class ScanResult:
     groups: Sequence[Group]
     problems: Sequence[Problem]
     notes: Sequence[str] = ()  # sentences for the user, such as a cache that could not be used
+    folders: Mapping[bytes, FolderCount] = field(default_factory=dict)  # listed folders; none where that is not known
     phases: Mapping[str, float] = field(default_factory=dict)  # seconds a phase, in order

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from dedupe import problems, status
-from dedupe.config import ScanConfig
+from dedupe.config import AnyPath, ScanConfig
 from dedupe.entries import Entries
 from dedupe.filters import Filters
 from dedupe.pool import Pool
@@ -154,13 +154,14 @@ def absolute(path: bytes) -> bytes:
     return folded.replace(b"//", b"/", 1) if folded.startswith(b"//") else folded
 
 
-def walk(config: ScanConfig, pool: Pool) -> Iterator[Listing]:
+def walk(config: ScanConfig, pool: Pool, own_files: Iterable[AnyPath]) -> Iterator[Listing]:
     """Yield the listing of the whole scan, growing, each time that it grew; the last one is complete.
 
+    `own_files` are those that the scan itself writes: they take no part.
     Problems with roots are listed first.  The order of entries depends on the machine: nothing may rely on it.
     """
     roots = list(dict.fromkeys(absolute(os.fsencode(r)) for r in config.roots))
-    own = {(s.device, s.inode) for p in config.own_files if (s := _status_or_none(os.fsencode(p)))}
+    own = {(s.device, s.inode) for p in own_files if (s := _status_or_none(os.fsencode(p)))}
     rules = Lister(
         filters=Filters.of(config),
         boundaries=frozenset(roots),
@@ -170,8 +171,9 @@ def walk(config: ScanConfig, pool: Pool) -> Iterator[Listing]:
         cloud_files=config.cloud_files,
     )
     total = Listing()
+    folders: dict[bytes, int] = {}  # of roots that are files
     for root in roots:
-        _start(rules, total, root)
+        _start(rules, total, root, folders)
     yield total
     while total.waiting:
         if config.follow_symlinks or len(total.waiting) < _WIDTH or not pool.is_warm(len(total.entries)):
@@ -199,7 +201,7 @@ def _status_or_none(path: bytes) -> status.Status | None:
         return None
 
 
-def _start(rules: Lister, total: Listing, root: bytes) -> None:
+def _start(rules: Lister, total: Listing, root: bytes, folders: dict[bytes, int]) -> None:
     """Add one root: a folder waits to be listed, a file is taken, anything else is a problem."""
     try:
         seen = os.stat(root)
@@ -209,7 +211,9 @@ def _start(rules: Lister, total: Listing, root: bytes) -> None:
             path = os.path.realpath(root) if os.path.islink(root) else root  # a link itself is never opened
             folder, name = os.path.split(path)
             reason = rules.filters.of_file(folder + b"/", name)
-            reason = reason or rules.file(total, total.entries.enter(folder), name, path)
+            if reason is None and folder not in folders:
+                folders[folder] = total.entries.enter(folder)
+            reason = reason or rules.file(total, folders[folder], name, path)
             if reason is not None:
                 total.skipped[reason] += 1
         else:

@@ -1,0 +1,30 @@
+"""Find exact duplicates among large files."""
+
+from dedupe.config import BackendName, Confirm, ScanConfig
+from dedupe.errors import BackendError, CacheError, DedupeError, NothingUsableError, UsageError
+from dedupe.find import find_duplicates
+from dedupe.progress import Progress
+from dedupe.result import BackendChoice, File, Group, Problem, ProblemKind, ScanResult, SkipReason, Totals
+from dedupe.version import __version__
+
+__all__ = [
+    "BackendChoice",
+    "BackendError",
+    "BackendName",
+    "CacheError",
+    "Confirm",
+    "DedupeError",
+    "File",
+    "Group",
+    "NothingUsableError",
+    "Problem",
+    "ProblemKind",
+    "Progress",
+    "ScanConfig",
+    "ScanResult",
+    "SkipReason",
+    "Totals",
+    "UsageError",
+    "__version__",
+    "find_duplicates",
+]

@@ -1,0 +1,247 @@
+"""Sets of likely equal files to classes of proven equal content.  Decides nothing by a fingerprint.
+
+The files of a set are read in step, window by window.  Each window is compared with that of the first file of its
+class; only the first file of a class is hashed.  A file alone in its class is not read any further.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+
+import xxhash
+
+from dedupe import heartbeat, problems, status
+from dedupe.buffers import Pinned, equal
+from dedupe.digests.base import Backend, Hasher
+from dedupe.mapped import GRANULARITY, Reader, Window, reader
+from dedupe.result import Problem, ProblemKind
+from dedupe.status import Status
+
+AT_ONCE = 48  # files open at one time in a worker
+SMALL = 256 << 10  # bytes; smaller files cost less to read whole than to map
+_WINDOW = 8 << 20  # bytes of a window, at most
+_IN_MEMORY = 64 << 20  # bytes of all windows of a set together, at most
+_STEP = 1 << 20  # bytes compared and hashed at a time, so that a first file's are still in the core's cache
+
+
+@dataclass(frozen=True, slots=True)
+class Suspects:
+    """Files of one size that may be equal."""
+
+    size: int  # bytes of each
+    members: Sequence[int]  # what the caller knows them by
+    paths: Sequence[bytes]
+    statuses: Sequence[Status]  # as the walk saw them
+    join: bool = False  # they will be joined with others by digest: each is read to its end, also when alone
+    mapped: bool = True  # their file system may be mapped
+
+
+@dataclass(slots=True)
+class Verdict:
+    """What became of one set: classes of its members, each with a digest (None if none was asked for)."""
+
+    classes: list[tuple[bytes | None, list[int]]] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
+    bytes_read: int = 0
+
+
+@dataclass(slots=True)
+class _Open:
+    """A file that is being read."""
+
+    position: int  # in the set
+    descriptor: int
+    reader: Reader
+    window: Window | None = None
+    pinned: Pinned | None = None
+
+    def advance(self, offset: int, length: int) -> None:
+        """Move on to the next window."""
+        self.release()
+        self.window = self.reader.window(offset, length)
+        if self.window is None:
+            raise EOFError
+        self.pinned = Pinned(self.window)
+
+    def address(self) -> int:
+        """Return where the current window lies."""
+        assert self.pinned is not None
+        return self.pinned.address
+
+    def feed(self, hasher: Hasher, at: int, length: int) -> None:
+        """Hash a part of the current window where it lies."""
+        assert self.window is not None
+        with memoryview(self.window) as whole, whole[at : at + length] as part:
+            hasher.update(part)
+
+    def release(self) -> None:
+        """Let go of the window, which nothing may refer to when its map is closed."""
+        if self.pinned is not None:
+            self.pinned.close()
+        self.pinned = self.window = None
+
+    def close(self) -> None:
+        """Let go of the window and close the file."""
+        self.release()
+        self.reader.close()
+
+
+@dataclass(slots=True)
+class _Class:
+    """Files that were equal so far, and the digest of what they share."""
+
+    files: list[_Open]
+    hasher: Hasher | None
+
+
+@dataclass(frozen=True, slots=True)
+class Confirmer:
+    """Judges batches of sets; a picklable task for `Pool`."""
+
+    algorithm: str
+    backend: Backend | None  # None: compare only
+    follow: bool = False
+
+    def __call__(self, batch: Sequence[Suspects], *, mapped: bool) -> list[Verdict]:
+        """Return a verdict for every set of a batch."""
+        return [self._small(s) if s.size <= SMALL else self._large(s, mapped=mapped and s.mapped) for s in batch]
+
+    def lost(self, batch: Sequence[Suspects]) -> list[Verdict]:
+        """Return problems for a batch whose workers died, also with plain reads."""
+        message = "could not be read: its reader died"
+        return [Verdict(problems=[Problem(p, ProblemKind.IO, message) for p in s.paths]) for s in batch]
+
+    def _hasher(self, data: bytes = b"", *, join: bool) -> Hasher | None:
+        if self.backend is not None:
+            return self.backend.hasher(self.algorithm, data)
+        return xxhash.xxh3_128(data) if join else None  # only to say which classes should be compared with each other
+
+    def _small(self, s: Suspects) -> Verdict:
+        """Judge files that fit in memory: read each at once, compare it with the first of each class."""
+        verdict = Verdict()
+        found: dict[bytes, list[tuple[bytes, list[int]]]] = {}
+        for position, (path, expected) in enumerate(zip(s.paths, s.statuses, strict=True)):
+            data = self._content(path, expected, verdict)
+            if data is None:
+                continue
+            same_key = found.setdefault(xxhash.xxh3_128_digest(data), [])
+            for content, members in same_key:
+                if content == data:
+                    members.append(s.members[position])
+                    break
+            else:
+                same_key.append((data, [s.members[position]]))
+        for content, members in (c for same_key in found.values() for c in same_key):
+            if len(members) > 1 or s.join:
+                hasher = self._hasher(content, join=s.join)
+                verdict.classes.append((hasher.digest() if hasher else None, members))
+        heartbeat.advance(s.size * len(s.paths))
+        return verdict
+
+    def _content(self, path: bytes, expected: Status, verdict: Verdict) -> bytes | None:
+        """Return all bytes of a file, or None with the problem noted."""
+        try:
+            descriptor = status.open_file(path, follow=self.follow)
+            try:
+                data = os.read(descriptor, expected.size)
+                seen = status.of_descriptor(descriptor)
+            finally:
+                os.close(descriptor)
+        except OSError as error:
+            verdict.problems.append(problems.of_error(path, error))
+            return None
+        verdict.bytes_read += len(data)
+        if seen != expected:
+            verdict.problems.append(problems.of_kind(path, ProblemKind.CHANGED))
+            return None
+        if len(data) != expected.size:
+            verdict.problems.append(problems.of_kind(path, ProblemKind.SHORT_READ))
+            return None
+        return data
+
+    def _large(self, s: Suspects, *, mapped: bool) -> Verdict:
+        """Judge files window by window, again without those that failed or changed, until none does."""
+        verdict = Verdict()
+        left = list(range(len(s.paths)))
+        while len(left) > 1 or (left and s.join):
+            bad: dict[int, Problem] = {}
+            with ExitStack() as stack:
+                files = self._open(s, left, bad, stack, mapped=mapped)
+                classes = self._in_step(s, files, bad, verdict) if not bad else []
+                self._look_again(s, classes, bad)
+            verdict.problems += bad.values()
+            if not bad:
+                for c in classes:
+                    members = [s.members[f.position] for f in c.files]
+                    verdict.classes.append((c.hasher.digest() if c.hasher else None, members))
+                break
+            left = [i for i in left if i not in bad]
+        return verdict
+
+    def _open(
+        self, s: Suspects, positions: Sequence[int], bad: dict[int, Problem], stack: ExitStack, *, mapped: bool
+    ) -> list[_Open]:
+        files = []
+        for i in positions:
+            try:
+                descriptor = status.open_file(s.paths[i], follow=self.follow)
+                file = _Open(i, descriptor, reader(descriptor, mapped=mapped))
+                stack.callback(file.close)
+                if status.of_descriptor(descriptor) != s.statuses[i]:
+                    bad[i] = problems.of_kind(s.paths[i], ProblemKind.CHANGED)
+                files.append(file)
+            except OSError as error:
+                bad[i] = problems.of_error(s.paths[i], error)
+        return files
+
+    def _in_step(self, s: Suspects, files: list[_Open], bad: dict[int, Problem], verdict: Verdict) -> list[_Class]:
+        """Read all files in step and return the classes left at the end; stop early once a file fails."""
+        classes = [_Class(files, self._hasher(join=s.join))]
+        window = max(GRANULARITY, min(_WINDOW, _IN_MEMORY // len(files)) // GRANULARITY * GRANULARITY)
+        for offset in range(0, s.size, window):
+            length = min(window, s.size - offset)
+            for file in (f for c in classes for f in c.files):
+                try:
+                    file.advance(offset, length)
+                except EOFError:
+                    bad[file.position] = problems.of_kind(s.paths[file.position], ProblemKind.SHORT_READ)
+                except OSError as error:
+                    bad[file.position] = problems.of_error(s.paths[file.position], error)
+            if bad:
+                return []
+            for at in range(0, length, _STEP):
+                step = min(_STEP, length - at)
+                count = step * sum(len(c.files) for c in classes)
+                classes = [part for c in classes for part in _split(c, at, step, alone=s.join)]
+                verdict.bytes_read += count
+                heartbeat.advance(count)
+            if not classes:
+                break
+        return classes
+
+    def _look_again(self, s: Suspects, classes: Sequence[_Class], bad: dict[int, Problem]) -> None:
+        """Find the files that changed while they were read."""
+        for file in (f for c in classes for f in c.files):
+            if status.of_descriptor(file.descriptor) != s.statuses[file.position]:
+                bad[file.position] = problems.of_kind(s.paths[file.position], ProblemKind.CHANGED)
+
+
+def _split(c: _Class, at: int, length: int, *, alone: bool) -> Iterator[_Class]:
+    """Yield the parts of a class whose next bytes are equal, each with those bytes hashed; with `alone`, of one too."""
+    parts, files = [], c.files
+    while files:
+        address = files[0].address() + at
+        same = [f for f in files if f is files[0] or equal(address, f.address() + at, length)]
+        parts.append(same)
+        files = [f for f in files if f not in same] if len(same) < len(files) else []
+    hashers = [c.hasher] + [c.hasher.copy() if c.hasher else None for _ in parts[1:]]
+    for same, hasher in zip(parts, hashers, strict=True):
+        if len(same) == 1 and not alone:
+            same[0].close()
+            continue
+        if hasher is not None:
+            same[0].feed(hasher, at, length)
+        yield _Class(same, hasher)

@@ -1,0 +1,105 @@
+"""Samples of a file to an xxh3-128 fingerprint, which only ever tells files apart: equal ones are not thereby proven.
+
+Algorithm: XXH3, 128 bits, canonical (big-endian) digest: https://github.com/Cyan4973/xxHash/blob/dev/doc/xxhash_spec.md
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+import xxhash
+
+from dedupe import heartbeat, problems, status
+from dedupe.entries import Entries
+from dedupe.result import Problem, ProblemKind
+
+LAYOUT = 1  # raise whenever the same file would get another fingerprint: remembered ones are then not believed
+WIDTH = 16  # bytes of a fingerprint
+WHOLE = 32 << 10  # files up to this size are covered whole
+SAMPLE = 4 << 10  # bytes of each sample: a page, so that one sample costs one read from a disk
+_LARGE = 64 << 20  # from this size on, places between head and tail are sampled too
+_BETWEEN = 3
+_BATCH = 256  # files handed to a worker at once: some milliseconds of work
+
+
+def places(size: int) -> tuple[tuple[int, int], ...]:
+    """Return the (offset, length) of each sample of a file of `size` bytes, in rising order."""
+    if size <= WHOLE:
+        return ((0, size),)
+    between = _BETWEEN if size >= _LARGE else 0
+    step = (size - SAMPLE) // (between + 1)
+    inner = ((step * n // SAMPLE * SAMPLE, SAMPLE) for n in range(1, between + 1))
+    return ((0, SAMPLE), *inner, (size - SAMPLE, SAMPLE))
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Files to fingerprint."""
+
+    members: Sequence[int]  # what the caller knows them by
+    paths: Sequence[bytes]
+    sizes: Sequence[int]  # bytes
+
+
+@dataclass(slots=True)
+class Fingerprints:
+    """Results for one batch: `WIDTH` bytes a file, None where a problem stands."""
+
+    values: list[bytes | None] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
+    bytes_read: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Fingerprinter:
+    """Fingerprints batches of files; a picklable task for `Pool`."""
+
+    follow: bool = False
+
+    def __call__(self, batch: Batch, *, mapped: bool) -> Fingerprints:  # noqa: ARG002
+        """Fingerprint every file of a batch by plain reads: a map pays only for far more than a page."""
+        found = Fingerprints()
+        for path, size in zip(batch.paths, batch.sizes, strict=True):
+            value = None
+            try:
+                value = self._one(path, size)
+                if value is None:
+                    found.problems.append(problems.of_kind(path, ProblemKind.SHORT_READ))
+            except OSError as error:
+                found.problems.append(problems.of_error(path, error))
+            found.values.append(value)
+            found.bytes_read += size if size <= WHOLE else SAMPLE * (2 if size < _LARGE else 2 + _BETWEEN)
+        heartbeat.advance(0)
+        return found
+
+    def lost(self, batch: Batch) -> Fingerprints:
+        """Return problems for a batch whose workers died."""
+        message = "could not be read: its reader died"
+        return Fingerprints([None] * len(batch.paths), [Problem(p, ProblemKind.IO, message) for p in batch.paths])
+
+    def _one(self, path: bytes, size: int) -> bytes | None:
+        """Return a file's fingerprint, or None where it ends before `size`."""
+        descriptor = status.open_file(path, follow=self.follow)
+        try:
+            if size <= WHOLE:
+                data = os.read(descriptor, size)
+                return xxhash.xxh3_128_digest(data) if len(data) == size else None
+            state = xxhash.xxh3_128()
+            for offset, length in places(size):
+                os.lseek(descriptor, offset, os.SEEK_SET)
+                data = os.read(descriptor, length)
+                if len(data) != length:
+                    return None
+                state.update(data)
+            return state.digest()
+        finally:
+            os.close(descriptor)
+
+
+def batches(entries: Entries, members: Sequence[int]) -> Iterator[Batch]:
+    """Yield batches of files that need a fingerprint."""
+    for first in range(0, len(members), _BATCH):
+        part = members[first : first + _BATCH]
+        yield Batch(part, entries.paths(part), [entries.size[i] for i in part])

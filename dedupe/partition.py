@@ -1,0 +1,135 @@
+"""Which files are confirmed together, and how the verdicts are put together again.  Reads no file itself.
+
+A set that is too large to be open at once is judged in parts whose classes are then joined: by digest, or, where no
+digest proves anything, by comparing one file of each class.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from dedupe import mounts
+from dedupe.confirm import AT_ONCE, SMALL, Suspects, Verdict
+from dedupe.entries import Entries
+
+Class: TypeAlias = tuple[bytes | None, list[int]]  # digest, members
+
+_FILES = 256  # small files judged in one batch
+_BYTES = 16 << 20  # bytes of a batch
+_PART_FILES, _PART_BYTES = 1024, 32 << 20  # of small files judged together, whose contents are in memory at once
+
+
+@dataclass(slots=True)
+class _Joint:
+    """A set that is judged in parts."""
+
+    waiting: int = 0  # parts without a verdict
+    classes: dict[bytes, list[list[int]]] = field(default_factory=lambda: defaultdict(list))
+    left: list[list[int]] = field(default_factory=list)  # classes of one key unknown
+
+
+class Partition:
+    """Puts sets of candidates into batches for `Confirmer` and its verdicts into classes.
+
+    Args:
+        entries: the files.
+        digest_of: what is remembered of a file's whole content, or None.
+        proven: whether equal digests prove equal content (not so where only bytes are compared).
+    """
+
+    def __init__(self, entries: Entries, digest_of: Callable[[int], bytes | None], *, proven: bool) -> None:
+        self._entries = entries
+        self._digest_of = digest_of
+        self._proven = proven
+        self._joints: dict[int, _Joint] = {}  # by the first member of a part
+        self._stand_for: dict[int, list[int]] = {}  # the class that a file was compared for
+        self.done: list[Class] = []  # classes of two or more, complete
+        self.again: list[list[int]] = []  # sets that verdicts gave rise to
+
+    def batches(self, sets: Iterable[Sequence[int]]) -> Iterator[list[Suspects]]:
+        """Yield batches of about equal cost; sets whose digests are all remembered need none."""
+        batch: list[Suspects] = []
+        files = size = 0
+        for members in sets:
+            for suspects in self._parts(members):
+                batch.append(suspects)
+                files += len(suspects.paths)
+                size += suspects.size * len(suspects.paths)
+                if files >= _FILES or size >= _BYTES:
+                    yield batch
+                    batch, files, size = [], 0, 0
+        if batch:
+            yield batch
+
+    def _parts(self, members: Sequence[int]) -> Iterator[Suspects]:
+        """Yield what must be read to judge one set."""
+        known = [(d, i) for i in members if (d := self._digest_of(i)) is not None]
+        unknown = [i for i in members if self._digest_of(i) is None] if known else members
+        size = self._entries.size[members[0]]
+        most = max(2, min(_PART_FILES, _PART_BYTES // max(size, 1))) if size <= SMALL else AT_ONCE
+        parts = [unknown[first : first + most] for first in range(0, len(unknown), most)]
+        if not known and len(parts) == 1:
+            yield self._suspects(parts[0], join=False)
+            return
+        joint = _Joint(len(parts))
+        for digest, i in known:
+            joint.classes[digest].append([i])
+        if not parts:
+            self._finish(joint)
+        for part in parts:
+            self._joints[part[0]] = joint
+            yield self._suspects(part, join=True)
+
+    def _suspects(self, members: Sequence[int], *, join: bool) -> Suspects:
+        entries = self._entries
+        statuses = [entries.status(i) for i in members]
+        mapped = all(mounts.may_map(f) for f in {entries.folders[entries.folder[i]] for i in members})
+        return Suspects(statuses[0].size, members, entries.paths(members), statuses, join, mapped)
+
+    def take(self, suspects: Suspects, verdict: Verdict) -> None:
+        """Put one verdict where it belongs."""
+        failed = {p.path for p in verdict.problems}
+        stand_ins = [m for m, path in zip(suspects.members, suspects.paths, strict=True) if path in failed]
+        left = [c for m in stand_ins if (c := self._stand_for.pop(m, [])[1:])]  # they lost the file that stood for them
+        if suspects.join:
+            joint = self._joints.pop(suspects.members[0])
+            joint.left += left
+            for digest, members in verdict.classes:
+                assert digest is not None
+                joint.classes[digest].append(self._whole(members))
+            joint.waiting -= 1
+            if not joint.waiting:
+                self._finish(joint)
+            return
+        classes = [(digest, self._whole(members)) for digest, members in verdict.classes]
+        classes += [(None, c) for m in suspects.members if (c := self._stand_for.pop(m, None))]  # equal to no other
+        if left:
+            self._compare([c for _, c in classes] + left)
+        else:
+            self.done += [c for c in classes if len(c[1]) > 1]
+
+    def _whole(self, members: Sequence[int]) -> list[int]:
+        """Return members together with those whose content they were proven to have before."""
+        return [i for m in members for i in self._stand_for.pop(m, (m,))]
+
+    def _compare(self, classes: Sequence[list[int]]) -> None:
+        """Have one file of each class compared with the others' on behalf of all."""
+        self._stand_for.update((c[0], c) for c in classes)
+        self.again.append([c[0] for c in classes])
+
+    def _finish(self, joint: _Joint) -> None:
+        """Join the classes of all parts of a set."""
+        if self._proven:
+            joined = ((digest, [i for c in classes for i in c]) for digest, classes in joint.classes.items())
+            self.done += [(digest, members) for digest, members in joined if len(members) > 1]
+        elif joint.left:  # their key went with the file that stood for them
+            self._compare([c for classes in joint.classes.values() for c in classes] + joint.left)
+        else:
+            for classes in joint.classes.values():
+                if len(classes) > 1:
+                    self._compare(classes)
+                elif len(classes[0]) > 1:
+                    self.done.append((None, classes[0]))

@@ -1,0 +1,62 @@
+"""Report formats: a scan's result to bytes, one file a format.  Opens no scanned file and prints nothing."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib import import_module
+
+from dedupe.errors import UsageError
+from dedupe.report.base import Render, Style
+from dedupe.result import ScanResult
+
+__all__ = ["FORMATS", "Format", "Render", "Style", "format_for"]
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """A report format: its name, the file endings that choose it, and the module that renders it.
+
+    The module is imported at the first rendering only: SQLite's helpers alone cost more than a small scan.
+    """
+
+    name: str
+    endings: tuple[str, ...]  # lower case, with the dot
+    module: str
+    binary: bool = False  # no text: never sent to a terminal
+
+    def render(self, result: ScanResult, style: Style) -> Iterator[bytes]:
+        """Yield the report piece by piece."""
+        render: Render = import_module(self.module).render
+        return render(result, style)
+
+
+FORMATS: dict[str, Format] = {
+    "csv": Format("csv", (".csv",), "dedupe.report.csv_report"),
+    "db": Format("db", (".db", ".sqlite", ".sqlite3"), "dedupe.report.db", binary=True),
+    "html": Format("html", (".html", ".htm"), "dedupe.report.html"),
+    "json": Format("json", (".json",), "dedupe.report.json_report"),
+    "jsonl": Format("jsonl", (".jsonl", ".ndjson"), "dedupe.report.jsonl"),
+    "paths": Format("paths", (".paths",), "dedupe.report.paths"),
+    "text": Format("text", (".txt",), "dedupe.report.text"),
+}
+"""Every format by its name, sorted."""
+
+_BY_ENDING = {ending: each for each in FORMATS.values() for ending in each.endings}
+
+
+def format_for(path_or_name: str | bytes) -> Format:
+    """Return the format of that name (`json`), else the one that a file's ending chooses (`out/dups.json`).
+
+    Raises:
+        UsageError: neither a name nor an ending that belongs to a format.
+    """
+    asked = os.fsdecode(path_or_name)
+    if asked in FORMATS:
+        return FORMATS[asked]
+    ending = os.path.splitext(asked)[1].lower()
+    if ending in _BY_ENDING:
+        return _BY_ENDING[ending]
+    endings = " ".join(sorted(_BY_ENDING))
+    raise UsageError(f"No report format goes with {asked!r}: its ending must be one of {endings}.")

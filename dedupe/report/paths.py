@@ -1,0 +1,21 @@
+"""The paths report, for scripts: blocks of exact names with a blank line between, as fdupes and jdupes print them.
+
+One name a physical file.  Names are the file system's bytes as they are; one that holds a new line is told apart with
+`--null` only, where a NUL ends each name and an empty name stands between blocks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from dedupe.report.base import Style
+from dedupe.result import ScanResult
+
+
+def render(result: ScanResult, style: Style) -> Iterator[bytes]:
+    """Yield the blocks."""
+    end = b"\0" if style.null else b"\n"
+    between = b""
+    for group in result.groups:
+        yield between + b"".join([file.path + end for file in group.files])
+        between = end

@@ -1,0 +1,88 @@
+"""The text report, for a terminal.  Every name is made safe to show; colours only where the style asks for them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import islice
+
+from dedupe import names
+from dedupe.report.base import Style
+from dedupe.report.units import binary_size, counted
+from dedupe.result import Group, Problem, ScanResult, SkipReason, Totals
+
+_FIRST_PROBLEMS = 5
+_BOLD, _DIM, _YELLOW, _PLAIN = "\x1b[1m", "\x1b[2m", "\x1b[33m", "\x1b[0m"
+
+_REASONS = {
+    SkipReason.EMPTY: ("empty file", "empty files"),
+    SkipReason.TOO_SMALL: ("file too small", "files too small"),
+    SkipReason.TOO_LARGE: ("file too large", "files too large"),
+    SkipReason.SYMLINK: ("symbolic link", "symbolic links"),
+    SkipReason.SPECIAL: ("special file", "special files"),
+    SkipReason.EXCLUDED: ("entry excluded", "entries excluded"),
+    SkipReason.NOT_INCLUDED: ("file not included", "files not included"),
+    SkipReason.DEFAULT_EXCLUDE: ("entry excluded by default", "entries excluded by default"),
+    SkipReason.PSEUDO_FILE_SYSTEM: ("pseudo file system", "pseudo file systems"),
+    SkipReason.OTHER_FILE_SYSTEM: ("other file system", "other file systems"),
+    SkipReason.CLOUD: ("file that reading would download", "files that reading would download"),
+    SkipReason.OWN_OUTPUT: ("file of our own", "files of our own"),
+}
+
+
+def render(result: ScanResult, style: Style) -> Iterator[bytes]:
+    """Yield the groups, most reclaimable first, then the totals; each piece is whole lines."""
+    for group in result.groups:
+        yield _lines(_group(group, style))
+    yield _lines(_summary(result, style))
+
+
+def _lines(lines: Iterator[str]) -> bytes:
+    return "".join([line + "\n" for line in lines]).encode("utf-8", "backslashreplace")
+
+
+def _painted(words: str, colour: str, style: Style) -> str:
+    return f"{colour}{words}{_PLAIN}" if style.colour else words
+
+
+def _group(group: Group, style: Style) -> Iterator[str]:
+    files = group.files
+    if group.size == 0:
+        title = f"Group {group.id}: {counted(len(files), 'empty file')}, equal only in holding nothing"
+    else:
+        sizes = f"{binary_size(group.size)}, {binary_size(group.size * (len(files) - 1))} reclaimable"
+        title = f"Group {group.id}: {counted(len(files), 'file')} of {sizes}"
+    yield _painted(title, _BOLD, style)
+    for file in files:
+        yield f"  {names.shown(file.path)}"
+        for link in file.links:
+            yield _painted(f"    = {names.shown(link)} (hard link)", _DIM, style)
+    yield ""
+
+
+def _summary(result: ScanResult, style: Style) -> Iterator[str]:
+    totals = result.totals
+    if totals.groups:
+        groups, files = counted(totals.groups, "group"), counted(totals.redundant_files, "redundant file")
+        yield _painted(f"{groups}, {files}, {binary_size(totals.reclaimable_bytes)} reclaimable", _BOLD, style)
+    else:
+        yield "No duplicates."
+    yield f"Looked at {counted(totals.files, 'file')}, {binary_size(totals.bytes)}."
+    if totals.skipped:
+        yield f"Skipped: {_skipped(totals)}."
+    yield from _problems(result.problems, totals.problems, style)
+
+
+def _skipped(totals: Totals) -> str:
+    return ", ".join(counted(count, *_REASONS[reason]) for reason, count in sorted(totals.skipped.items()) if count)
+
+
+def _problems(problems: Sequence[Problem], count: int, style: Style) -> Iterator[str]:
+    if not count:
+        return
+    yield _painted(f"Could not be read, or changed meanwhile: {counted(count, 'entry', 'entries')}", _YELLOW, style)
+    listed = 0
+    for problem in islice(problems, None if style.all_problems else _FIRST_PROBLEMS):
+        yield f"  {names.shown(problem.path)}: {problem.kind}, {names.shown_text(problem.message)}"
+        listed += 1
+    if listed < count:
+        yield f"  and {count - listed:,} more"

@@ -1,0 +1,220 @@
+"""One scan under way: what its phases hand to each other.  The order of the phases is `find`'s alone."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from array import array
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Executor
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TypeAlias
+
+from dedupe import fingerprint, mounts
+from dedupe.cache import Cache, Learnt
+from dedupe.config import Confirm, ScanConfig
+from dedupe.confirm import Confirmer, Suspects, Verdict
+from dedupe.digests.base import Backend
+from dedupe.digests.choose import choose
+from dedupe.entries import Column, alike
+from dedupe.errors import NothingUsableError
+from dedupe.fingerprint import Fingerprinter
+from dedupe.groups import FoundFiles
+from dedupe.partition import Class, Partition
+from dedupe.pool import Pool
+from dedupe.progress import Progress
+from dedupe.result import BackendChoice, Group, ScanResult, Totals
+from dedupe.version import __version__
+from dedupe.walk import Listing, absolute, walk
+
+Sets: TypeAlias = "list[array[int]]"
+_COMPARED = BackendChoice("none", "bytes are compared, so no digest is needed")
+
+
+class Scan:
+    """The phases of a scan, each a method; used as a context manager, so that what was learnt is kept."""
+
+    def __init__(self, config: ScanConfig, progress: Progress, executor: Executor | None) -> None:
+        self._clock = time.time_ns()
+        self._begun = time.perf_counter()
+        self._started = datetime.now(UTC).isoformat(timespec="seconds")
+        self._config = config
+        self._progress = progress
+        self._backend, self._choice = self._choose()
+        cache = os.fsencode(config.cache) if config.cache is not None else None
+        self._cache = Cache(cache, config.confirm, self._clock)
+        self._pool = Pool(config.jobs, executor)
+        self._found = Listing()
+        self._links: dict[int, list[int]] = {}  # other names of a physical file, by its first
+        self._bytes_read = self._cache_hits = self._united = self._united_bytes = 0
+        self._phases: dict[str, float] = {}
+
+    def _choose(self) -> tuple[Backend | None, BackendChoice]:
+        if self._config.confirm == Confirm.BYTES:
+            return None, _COMPARED
+        cache = self._config.cache
+        kept = Path(os.fsdecode(cache)).with_name("backends.json") if cache is not None else None
+        return choose(self._config.confirm, self._config.backend, measurements=kept)
+
+    def __enter__(self) -> Scan:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        self._progress.end()
+        self._pool.stop(at_once=kind is not None)
+        self._cache.close()
+
+    @contextlib.contextmanager
+    def _phase(self, name: str, total: int | None, *, in_bytes: bool = False) -> Iterator[None]:
+        begun = time.perf_counter()
+        self._progress.begin(name, total, in_bytes=in_bytes)
+        yield
+        self._progress.end()
+        self._phases[name] = self._phases.get(name, 0.0) + time.perf_counter() - begun
+
+    def walk(self) -> None:
+        """List all files below the roots."""
+        own = (*self._config.own_files, *self._cache.files)
+        with self._phase("walk", None):
+            for listing in walk(self._config, self._pool, own):
+                self._progress.reach(len(listing.entries))
+            self._found = listing
+        if listing.problems and not len(listing.entries) and len(listing.problems) >= len(self._config.roots):
+            first = listing.problems[0]
+            raise NothingUsableError(f"Nothing could be scanned: {os.fsdecode(first.path)} {first.message}.")
+        self._cache.remember_roots([absolute(os.fsencode(r)) for r in self._config.roots], self._started)
+
+    def same_size(self) -> Sets:
+        """Return the sets of two or more names whose files have one size."""
+        return list(alike(range(len(self._found.entries)), self._found.entries.size.__getitem__))
+
+    def one_name_each(self, sets: Sets) -> Sets:
+        """Return the sets with one name for each physical file; its other names are kept as links."""
+        entries, united = self._found.entries, []
+        for members in sets:
+            extra: set[int] = set()
+            for names in alike(members, entries.identity):
+                by_path = {entries.path(i): i for i in names}  # a root inside a root can bring one path twice
+                first, *others = (by_path[p] for p in sorted(by_path))
+                extra.update(names)
+                extra.discard(first)
+                if others:
+                    self._links[first] = others
+            if extra:
+                self._united += len(extra)
+                self._united_bytes += entries.size[members[0]] * len(extra)
+            if len(members) - len(extra) > 1:
+                united.append(array("I", (i for i in members if i not in extra)) if extra else members)
+        return united
+
+    def recall(self, sets: Sets) -> None:
+        """Take over what the cache still vouches for."""
+        entries = self._found.entries
+        self._prints = Column(fingerprint.WIDTH)
+        self._digests = Column(len(self._backend.hasher(self._config.confirm).digest()) if self._backend else 0)
+        if not self._cache.usable:
+            return
+        with self._phase("recall", None):
+            members = array("I", (i for s in sets for i in s))
+            for i, value, digest in self._cache.recall(entries, members):
+                self._prints.put(i, value)
+                if digest is not None and self._backend is not None:
+                    self._digests.put(i, digest)
+                self._cache_hits += 1
+
+    def same_fingerprint(self, sets: Sets) -> Sets:
+        """Return the sets of two or more files of one size and fingerprint; files that cannot be read drop out."""
+        entries, prints = self._found.entries, self._prints
+        unknown = array("I", (i for s in sets for i in s if i not in prints))
+        done = 0
+        with self._phase("fingerprint", len(unknown)):
+            self._pool.is_warm(len(unknown))
+            batches = fingerprint.batches(entries, unknown)
+            for batch, found in self._pool.run(Fingerprinter(self._config.follow_symlinks), batches, at_once=self._most):
+                learnt = []
+                for i, path, value in zip(batch.members, batch.paths, found.values, strict=True):
+                    if value is not None:
+                        prints.put(i, value)
+                        learnt.append(Learnt(path, entries.status(i), value, None))
+                self._cache.remember(learnt)
+                self._found.problems += found.problems
+                self._bytes_read += found.bytes_read
+                done += len(batch.members)
+                self._progress.reach(done)
+            return [same for s in sets for same in alike([i for i in s if i in prints], prints.get)]
+
+    def same_content(self, sets: Sets) -> list[Class]:
+        """Return classes of two or more files of proven equal content, each with its digest."""
+        entries = self._found.entries
+        task = Confirmer(self._config.confirm, self._backend, self._config.follow_symlinks)
+        partition = Partition(entries, self._digests.get, proven=self._backend is not None)
+        total = sum(entries.size[i] for s in sets for i in s if i not in self._digests)
+        with self._phase("confirm", total, in_bytes=True):
+            self._pool.is_warm(size=total)
+            begun = self._pool.counted()
+            waiting: Sequence[Sequence[int]] = sorted(sets, key=lambda s: -entries.size[s[0]] * len(s))
+            while waiting:
+                batches = partition.batches(waiting)
+                for batch, verdicts in self._pool.run(
+                    task, batches, at_once=self._most, tick=lambda n: self._progress.reach(n - begun)
+                ):
+                    for suspects, verdict in zip(batch, verdicts, strict=True):
+                        self._take(suspects, verdict)
+                        partition.take(suspects, verdict)
+                waiting, partition.again = partition.again, []
+        return partition.done
+
+    def _take(self, suspects: Suspects, verdict: Verdict) -> None:
+        """Count and remember what one verdict says."""
+        self._found.problems += verdict.problems
+        self._bytes_read += verdict.bytes_read
+        if self._backend is None:
+            return
+        entries = self._found.entries
+        for digest, members in verdict.classes:
+            prints = [self._prints.get(i) for i in members]
+            rows = zip(entries.paths(members), map(entries.status, members), prints, strict=True)
+            self._cache.remember([Learnt(path, status, value, digest) for path, status, value in rows])
+
+    @property
+    def _most(self) -> int | None:
+        """Return how many batches may be read at once: one where a disk's only head would travel between two."""
+        return 1 if any(mounts.rotates(device) for device in set(self._found.entries.device)) else None
+
+    def result(self, classes: Sequence[Class]) -> ScanResult:
+        """Return the groups in their order, with everything that there is to tell of the scan."""
+        found, entries = self._found, self._found.entries
+        groups = []
+        for digest, members in classes:
+            files = FoundFiles(entries, sorted(members, key=entries.path), self._links)
+            groups.append(Group(0, entries.size[members[0]], self._config.confirm, digest, files))
+        groups.sort(key=lambda g: (-g.reclaimable_bytes, g.files[0].path))
+        groups = [replace(g, id=n) for n, g in enumerate(groups, 1)]
+        problems = sorted(found.problems, key=lambda p: (p.path, p.kind))
+        self._cache.close()
+        return ScanResult(
+            version=__version__,
+            started=self._started,
+            seconds=round(time.perf_counter() - self._begun, 3),
+            roots=[absolute(os.fsencode(r)) for r in self._config.roots],
+            confirm=self._config.confirm,
+            backend=self._choice,
+            totals=Totals(
+                files=len(entries) - self._united,
+                bytes=sum(entries.size) - self._united_bytes,
+                skipped=dict(sorted(found.skipped.items())),
+                groups=len(groups),
+                redundant_files=sum(len(g.files) - 1 for g in groups),
+                reclaimable_bytes=sum(g.reclaimable_bytes for g in groups),
+                bytes_read=self._bytes_read,
+                cache_hits=self._cache_hits,
+                problems=len(problems),
+            ),
+            groups=groups,
+            problems=problems,
+            notes=tuple(self._cache.notes),
+            phases=self._phases,
+        )

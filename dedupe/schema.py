@@ -1,0 +1,71 @@
+"""The cache's tables: making them, changing them from version to version, telling ours from others'.  Reads no row.
+
+sqlite_utils is imported only where something is to be made: it takes longer to start than a small scan.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+
+from dedupe.errors import CacheError
+
+VERSION = 1  # of the tables below, in PRAGMA user_version; raise it with a step in `make`
+APPLICATION = 0x64656475  # "dedu" in PRAGMA application_id: a database without it is not ours to touch
+COLUMNS = (
+    ("path", bytes),
+    ("algorithm", str),  # of the digest, or what a scan without one confirmed by
+    ("size", int),
+    ("modified_ns", int),
+    ("changed_ns", int),
+    ("device", str),  # as text, like inode: both may pass 2^63
+    ("inode", str),
+    ("read_ns", int),  # the clock before the file was looked at
+    ("layout", int),  # version of the sample layout
+    ("fingerprint", bytes),
+    ("digest", bytes),
+    ("seal", bytes),  # xxh3-64 of all the others: a row that rotted or was edited is not believed
+)
+
+
+class ForeignError(CacheError):
+    """The database is another program's, or a newer dedupe's: it must stay as it is."""
+
+
+class BrokenError(CacheError):
+    """The database is ours but cannot be used: it is set aside."""
+
+
+def check(connection: sqlite3.Connection) -> bool:
+    """Tell whether the tables are there and right; False means that they are still to be made.
+
+    Raises:
+        ForeignError: the file is not ours to change.
+        BrokenError: it is ours and lacks something.
+    """
+    version = connection.execute("PRAGMA user_version").fetchone()[0]
+    application = connection.execute("PRAGMA application_id").fetchone()[0]
+    tables = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]
+    if not tables and not application:
+        return False
+    if application != APPLICATION:
+        raise ForeignError("belongs to another program")
+    if version > VERSION:
+        raise ForeignError(f"was made by a newer dedupe (version {version} of its tables, this one knows {VERSION})")
+    there = {row[1] for row in connection.execute("PRAGMA table_info(files)")}
+    if version < 1 or not there.issuperset(name for name, _ in COLUMNS):
+        raise BrokenError("has not the tables that its version says")
+    return True
+
+
+def make(connection: sqlite3.Connection) -> None:
+    """Make the tables in one transaction; harmless where another process was faster."""
+    from sqlite_utils import Database
+
+    database = Database(connection)
+    with database.atomic():
+        if check(connection):
+            return
+        database.table("files").create(dict(COLUMNS), pk=("path", "algorithm"), not_null={"path", "algorithm"})
+        database.table("roots").create({"path": bytes, "device": str, "inode": str, "scanned": str}, pk="path")
+        connection.execute(f"PRAGMA user_version = {VERSION}")
+        connection.execute(f"PRAGMA application_id = {APPLICATION}")
