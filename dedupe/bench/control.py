@@ -10,7 +10,6 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from statistics import median
 
 from dedupe.bench.probe import AES
 from dedupe.errors import NothingUsableError
@@ -64,37 +63,27 @@ def switch_for(machine: str) -> Switch | None:
 
 
 def effects(without: Sequence[Mapping[str, float]], switched: Sequence[Mapping[str, float]]) -> list[Effect]:
-    """Return what the switch did, from the best seconds by name of pairs of children, in turn.
+    """Return what the switch did, from the best seconds by name that child processes found, without it and with it.
 
-    What must not change (`NEUTRAL`) is listed too; if it did change, the machine was too noisy to tell anything.
+    The machine was too noisy to tell anything if code that is not OpenSSL's (`NEUTRAL`) became slower, or if anything
+    became faster by losing instructions.
     """
-    ratios = {
-        name: median(after[name] / before[name] for before, after in zip(without, switched, strict=True))
-        for name in without[0]
-    }
-    noisy = any(_changed(ratios[name]) for name in NEUTRAL if name in ratios)
+    best = {name: min(one[name] for one in without) for name in without[0]}
+    after = {name: min(one[name] for one in switched) for name in best}
+    ratios = {name: after[name] / best[name] for name in best}
+    noisy = min(ratios.values()) <= 1 / CHANGED or any(ratios.get(name, 1.0) >= CHANGED for name in NEUTRAL)
     return [
-        Effect(
-            name,
-            min(one[name] for one in without),
-            min(one[name] for one in switched),
-            ratio,
-            Verdict.UNKNOWN if noisy else _verdict(name, ratios),
-        )
+        Effect(name, best[name], after[name], ratio, Verdict.UNKNOWN if noisy else _verdict(name, ratios))
         for name, ratio in ratios.items()
     ]
 
 
 def _verdict(name: str, ratios: Mapping[str, float]) -> Verdict:
-    if _changed(ratios[name]):
+    if ratios[name] >= CHANGED:
         return Verdict.ACTS
-    if any(_changed(ratio) for ratio in ratios.values()):
+    if any(ratio >= CHANGED for ratio in ratios.values()):
         return Verdict.NO_CHANGE
     return Verdict.IGNORED if AES in ratios else Verdict.UNKNOWN
-
-
-def _changed(ratio: float) -> bool:
-    return ratio >= CHANGED or ratio <= 1 / CHANGED
 
 
 def control(rounds: int, done: Callable[[], None] = lambda: None) -> tuple[Switch, list[Effect]]:

@@ -5,7 +5,6 @@ Every system has its own way of telling; each way is a function from its text, s
 
 from __future__ import annotations
 
-import os
 import platform
 import subprocess
 import sys
@@ -94,11 +93,6 @@ def from_windows(name: str, machine: str, has: Callable[[int], bool]) -> Cpu:
 
 def _kept(flags: list[str]) -> tuple[str, ...]:
     return tuple(sorted(FLAGS.intersection(flags)))
-
-
-def logical_cores() -> int:
-    """Return how many logical cores there are; Windows under Wine may not know."""
-    return os.cpu_count() or 1
 
 
 if sys.platform == "win32":

@@ -7,7 +7,8 @@ import sys
 from dataclasses import dataclass
 
 from dedupe.bench import power
-from dedupe.bench.cpu import cpu, logical_cores
+from dedupe.bench.cpu import cpu
+from dedupe.pool import cores as usable_cores
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,7 +17,7 @@ class Environment:
 
     cpu: str
     flags: tuple[str, ...]  # those of the processor that hashes gain from
-    cores: int  # logical ones
+    cores: int  # logical ones that this process may use
     system: str  # with its build
     python: str
     openssl: str  # that Python uses
@@ -28,7 +29,7 @@ def environment() -> Environment:
     """Return where this process runs."""
     import xxhash
 
-    processor, cores = cpu(), logical_cores()
+    processor, cores = cpu(), usable_cores()
     warnings = power.warnings(cores)
     if processor.virtual:
         warnings.append("A virtual machine: its neighbours may take its time.")

@@ -40,6 +40,11 @@ class Kind:
     says: str
     sizes: tuple[int, ...]
     tasks: Callable[[Sequence[Participant], Material, Sequence[int]], Iterator[Task]]
+    total: int = 0  # bytes of the input, where `sizes` are those of its pieces
+
+    def input_size(self, sizes: Sequence[int]) -> int:
+        """Return how many bytes of input are needed for some sizes."""
+        return max(self.total, *sizes)
 
 
 def _oneshot(who: Sequence[Participant], material: Material, sizes: Sequence[int]) -> Iterator[Task]:
@@ -112,14 +117,19 @@ def _threads(who: Sequence[Participant], material: Material, sizes: Sequence[int
 KINDS = {
     "oneshot": Kind("a whole buffer at once", (64 * MIB, 128 * MIB), _oneshot),
     "stream": Kind("a buffer in updates of 1 MiB", (64 * MIB,), _stream),
-    "chunks": Kind("16 MiB in updates of this size", (4 * KIB, 16 * KIB, 64 * KIB, 256 * KIB, MIB, 4 * MIB), _chunks),
-    "small": Kind("many inputs of this size", (64, 256, KIB, 4 * KIB, 16 * KIB, 64 * KIB, 256 * KIB, MIB), _small),
-    "file": Kind("a file of 64 MiB, asked for by pieces", (MIB,), _file),
-    "copy": Kind("zero-copy against a copy of each MiB", (64 * MIB,), _copy),
+    "chunks": Kind(
+        "16 MiB in updates of this size", (4 * KIB, 16 * KIB, 64 * KIB, 256 * KIB, MIB, 4 * MIB), _chunks, 16 * MIB
+    ),
+    "small": Kind(
+        "many inputs of this size",
+        (64, 256, KIB, 4 * KIB, 16 * KIB, 64 * KIB, 256 * KIB, MIB),
+        _small,
+        SMALL_TOTAL,
+    ),
+    "file": Kind("a file of 64 MiB, asked for by pieces of this size", (MIB,), _file, 64 * MIB),
+    "copy": Kind("updates of 1 MiB as they are, against a copy of each", (64 * MIB,), _copy),
     "threads": Kind("as many hashes at once as there are threads", (32 * MIB,), _threads),
 }
-# Kinds whose sizes are not those of the input hash this much
-FIXED = {"chunks": 16 * MIB, "small": 4 * MIB, "file": 64 * MIB}
 
 
 def shown(size: int) -> str:

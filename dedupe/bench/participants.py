@@ -8,6 +8,7 @@ import importlib
 import importlib.metadata
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Protocol
 
 from dedupe.errors import BackendError
@@ -15,21 +16,37 @@ from dedupe.errors import BackendError
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
-# In the order of tables.  What each is for, in plain words: people take a checksum for a proof
+
+class Use(StrEnum):
+    """What a hash is good for: people take a checksum for a proof."""
+
+    CRYPTOGRAPHIC = "cryptographic"
+    BROKEN = "broken"
+    CHECKSUM = "checksum"
+
+
+MEANINGS = {
+    Use.CRYPTOGRAPHIC: "nobody knows how to make two files with one digest: equal digests mean equal files",
+    Use.BROKEN: "was cryptographic, but two files with one digest can be made on purpose; by chance it does not happen",
+    Use.CHECKSUM: "finds accidents only: anybody can make two files with one checksum, and two of some 77,000 files "
+    "share one of 32 bits by chance, of 64 bits two of some 5,000 million",
+}
+
+# In the order of tables
 ALGORITHMS = {
-    "md5": "broken: files can be made to collide on purpose",
-    "sha1": "broken: files can be made to collide on purpose",
-    "sha256": "cryptographic",
-    "sha512": "cryptographic",
-    "sha3_256": "cryptographic",
-    "blake2b": "cryptographic",
-    "blake2b_256": "cryptographic",
-    "blake2s": "cryptographic",
-    "blake3": "cryptographic",
-    "xxh32": "checksum: no proof against anybody, and by chance 1 in 4 thousand million",
-    "xxh64": "checksum: no proof against anybody",
-    "xxh3_64": "checksum: no proof against anybody",
-    "xxh3": "checksum: no proof against anybody; 128 bits",
+    "md5": Use.BROKEN,
+    "sha1": Use.BROKEN,
+    "sha256": Use.CRYPTOGRAPHIC,
+    "sha512": Use.CRYPTOGRAPHIC,
+    "sha3_256": Use.CRYPTOGRAPHIC,
+    "blake2b": Use.CRYPTOGRAPHIC,
+    "blake2b_256": Use.CRYPTOGRAPHIC,
+    "blake2s": Use.CRYPTOGRAPHIC,
+    "blake3": Use.CRYPTOGRAPHIC,
+    "xxh32": Use.CHECKSUM,
+    "xxh64": Use.CHECKSUM,
+    "xxh3_64": Use.CHECKSUM,
+    "xxh3": Use.CHECKSUM,  # 128 bits
 }
 
 
