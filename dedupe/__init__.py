@@ -1,10 +1,11 @@
 """Find exact duplicates among large files."""
 
 from dedupe.config import BackendName, Confirm, ScanConfig
+from dedupe.digests.base import BackendChoice
 from dedupe.errors import BackendError, CacheError, DedupeError, NothingUsableError, UsageError
 from dedupe.find import find_duplicates
 from dedupe.progress import Progress
-from dedupe.result import BackendChoice, File, Group, Problem, ProblemKind, ScanResult, SkipReason, Totals
+from dedupe.result import File, Group, Problem, ProblemKind, ScanResult, SkipReason, Totals
 from dedupe.version import __version__
 
 __all__ = [

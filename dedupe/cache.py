@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import xxhash
 
-from dedupe import fingerprint, schema
+from dedupe import fingerprint, names, schema
 from dedupe.entries import Entries
 from dedupe.errors import CacheError
 from dedupe.status import Status
@@ -27,9 +27,11 @@ RACY_NS = 2_000_000_000  # FAT keeps times to two seconds, the coarsest of all
 _WAIT = 5.0  # seconds to wait for another process's write before going on without
 _KEYS = 500  # paths looked up by one statement: 1.35 us each, against 4.2 one at a time
 _ROWS = 2000  # rows written by one statement
+_FAR = 1 << 63  # nanoseconds: a file dated beyond the year 2262 has no row, as SQLite could not hold its times
 _COMMIT = 1.0  # seconds between commits: what a kill may cost
-_INSERT = f"INSERT OR REPLACE INTO files VALUES ({', '.join('?' * len(schema.COLUMNS))})"
-_SELECT = "SELECT path, algorithm, size, modified_ns, changed_ns, device, inode, read_ns, layout, fingerprint, digest, seal FROM files"
+_NAMES = ", ".join(name for name, _ in schema.COLUMNS)
+_INSERT = f"INSERT OR REPLACE INTO files ({_NAMES}) VALUES ({', '.join('?' * len(schema.COLUMNS))})"  # noqa: S608
+_SELECT = f"SELECT {_NAMES} FROM files"  # noqa: S608 - the names are ours
 
 
 class Learnt(NamedTuple):
@@ -44,7 +46,7 @@ class Learnt(NamedTuple):
 class Recalled(NamedTuple):
     """What may be believed of one file, by its index."""
 
-    index: int
+    member: int
     fingerprint: bytes
     digest: bytes | None
 
@@ -59,6 +61,10 @@ def default_path() -> str:
 def is_settled(status: Status, read_ns: int) -> bool:
     """Tell whether a file was at rest when it was looked at: any later edit must then show in its times."""
     return status.modified_ns + RACY_NS < read_ns and status.changed_ns + RACY_NS < read_ns
+
+
+def _shown(path: str) -> str:
+    return names.text(os.fsencode(path))  # notes go into reports, which hold no lone surrogates
 
 
 def _seal(row: Sequence[object]) -> bytes:
@@ -77,7 +83,7 @@ class Cache:
     def __init__(self, path: str | bytes | None, algorithm: str, read_ns: int) -> None:
         self.notes: list[str] = []
         self._path = os.path.abspath(os.fsdecode(path)) if path is not None else None
-        self._algorithm = algorithm
+        self._algorithm = str(algorithm)  # an enum's repr would go into the seal, but SQLite returns plain text
         self._read_ns = read_ns
         self._rows: list[tuple[object, ...]] = []
         self._committed = time.monotonic()
@@ -108,7 +114,7 @@ class Cache:
                     self._connection.close()
             self._connection = None
             assert self._path is not None
-            self.notes.append(f"The cache {self._path} {explain(error)}: this scan goes on without it.")
+            self.notes.append(f"The cache {_shown(self._path)} {explain(error)}: this scan goes on without it.")
             if is_broken(error):
                 self.notes += set_aside(self._path)
 
@@ -137,8 +143,8 @@ class Cache:
                 (size, modified, changed) != now[:3]
                 or (device, inode) != (str(now.device), str(now.inode))
                 or layout != fingerprint.LAYOUT
-                or not is_settled(now, read_ns)  # type: ignore[arg-type]
                 or seal != _seal(row[:-1])
+                or not is_settled(now, read_ns)  # type: ignore[arg-type]
             ):
                 continue
             wanted = digest if algorithm == self._algorithm else None
@@ -152,6 +158,8 @@ class Cache:
             return
         for path, status, print_, digest in learnt:
             size, modified, changed, device, inode = status
+            if not all(-_FAR <= n < _FAR for n in (modified, changed)):
+                continue
             row = (
                 path, self._algorithm, size, modified, changed, str(device), str(inode),
                 self._read_ns, fingerprint.LAYOUT, print_, digest,
@@ -207,7 +215,7 @@ def connect(path: str, notes: list[str]) -> tuple[sqlite3.Connection, bool]:
     except (sqlite3.DatabaseError, CacheError) as error:
         if not is_broken(error):
             raise
-        notes.append(f"The cache {path} {explain(error)}.")
+        notes.append(f"The cache {_shown(path)} {explain(error)}.")
         notes += set_aside(path)
         return _open(path)
 
@@ -276,4 +284,4 @@ def set_aside(path: str) -> list[str]:
         os.replace(path, aside)
     except OSError as error:
         return [f"It could not be set aside: {error.strerror}."]
-    return [f"It was set aside as {aside}."]
+    return [f"It was set aside as {_shown(aside)}."]

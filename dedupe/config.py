@@ -53,7 +53,7 @@ class ScanConfig:
     follow_symlinks: bool = False
     one_file_system: bool = False  # stay on the file system of each root
     cloud_files: bool = False  # read placeholders too, which downloads them
-    own_files: Sequence[AnyPath] = ()  # reports being written: never part of a scan
+    own_files: Sequence[AnyPath | int] = ()  # being written, paths or descriptors: never part of a scan
 
     def __post_init__(self) -> None:
         """Check the values and bring them to one type each."""
@@ -71,4 +71,6 @@ class ScanConfig:
         if self.min_size < 0:
             raise UsageError(f"min_size must be 0 or more bytes, not {self.min_size}.")
         if self.max_size is not None and self.max_size < self.min_size:
-            raise UsageError(f"max_size ({self.max_size} bytes) is below min_size ({self.min_size} bytes): no file fits.")
+            raise UsageError(
+                f"max_size ({self.max_size} bytes) is below min_size ({self.min_size} bytes): no file fits."
+            )

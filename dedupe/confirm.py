@@ -146,7 +146,7 @@ class Confirmer:
         try:
             descriptor = status.open_file(path, follow=self.follow)
             try:
-                data = os.read(descriptor, expected.size)
+                data = status.read_at(descriptor, expected.size, 0)
                 seen = status.of_descriptor(descriptor)
             finally:
                 os.close(descriptor)
@@ -171,7 +171,7 @@ class Confirmer:
             with ExitStack() as stack:
                 files = self._open(s, left, bad, stack, mapped=mapped)
                 classes = self._in_step(s, files, bad, verdict) if not bad else []
-                self._look_again(s, classes, bad)
+                self._look_again(s, [f for c in classes for f in c.files], bad)
             verdict.problems += bad.values()
             if not bad:
                 for c in classes:
@@ -199,7 +199,7 @@ class Confirmer:
 
     def _in_step(self, s: Suspects, files: list[_Open], bad: dict[int, Problem], verdict: Verdict) -> list[_Class]:
         """Read all files in step and return the classes left at the end; stop early once a file fails."""
-        classes = [_Class(files, self._hasher(join=s.join))]
+        classes, dropped = [_Class(files, self._hasher(join=s.join))], list[_Open]()
         window = max(GRANULARITY, min(_WINDOW, _IN_MEMORY // len(files)) // GRANULARITY * GRANULARITY)
         for offset in range(0, s.size, window):
             length = min(window, s.size - offset)
@@ -215,22 +215,30 @@ class Confirmer:
             for at in range(0, length, _STEP):
                 step = min(_STEP, length - at)
                 count = step * sum(len(c.files) for c in classes)
-                classes = [part for c in classes for part in _split(c, at, step, alone=s.join)]
+                classes = [part for c in classes for part in _split(c, at, step, None if s.join else dropped)]
                 verdict.bytes_read += count
                 heartbeat.advance(count)
+                self._look_again(s, dropped, bad)
+                while dropped:
+                    dropped.pop().close()
+                if bad:  # what the changed file was compared with proves nothing: it may have stood for others
+                    return []
             if not classes:
                 break
         return classes
 
-    def _look_again(self, s: Suspects, classes: Sequence[_Class], bad: dict[int, Problem]) -> None:
+    def _look_again(self, s: Suspects, files: Sequence[_Open], bad: dict[int, Problem]) -> None:
         """Find the files that changed while they were read."""
-        for file in (f for c in classes for f in c.files):
+        for file in files:
             if status.of_descriptor(file.descriptor) != s.statuses[file.position]:
                 bad[file.position] = problems.of_kind(s.paths[file.position], ProblemKind.CHANGED)
 
 
-def _split(c: _Class, at: int, length: int, *, alone: bool) -> Iterator[_Class]:
-    """Yield the parts of a class whose next bytes are equal, each with those bytes hashed; with `alone`, of one too."""
+def _split(c: _Class, at: int, length: int, dropped: list[_Open] | None) -> Iterator[_Class]:
+    """Yield the parts of a class whose next bytes are equal, each with those bytes hashed.
+
+    A file that is alone goes to `dropped`, or without it is a part of its own.
+    """
     parts, files = [], c.files
     while files:
         address = files[0].address() + at
@@ -239,8 +247,8 @@ def _split(c: _Class, at: int, length: int, *, alone: bool) -> Iterator[_Class]:
         files = [f for f in files if f not in same] if len(same) < len(files) else []
     hashers = [c.hasher] + [c.hasher.copy() if c.hasher else None for _ in parts[1:]]
     for same, hasher in zip(parts, hashers, strict=True):
-        if len(same) == 1 and not alone:
-            same[0].close()
+        if len(same) == 1 and dropped is not None:
+            dropped.append(same[0])
             continue
         if hasher is not None:
             same[0].feed(hasher, at, length)

@@ -19,7 +19,19 @@ _WIDE = 1 << 64
 class Entries:
     """Regular files by index: folder, name, and status as the walk saw it."""
 
-    __slots__ = ("changed_ns", "device", "ends", "folder", "folders", "inode", "modified_ns", "names", "size", "wide")
+    __slots__ = (
+        "changed_ns",
+        "device",
+        "ends",
+        "far",
+        "folder",
+        "folders",
+        "inode",
+        "modified_ns",
+        "names",
+        "size",
+        "wide",
+    )
 
     def __init__(self) -> None:
         self.folders: list[bytes] = []  # each ends where a name can follow
@@ -32,6 +44,7 @@ class Entries:
         self.device = array("Q")
         self.inode = array("Q")
         self.wide: dict[int, int] = {}  # inodes of 128 bits, as ReFS has
+        self.far: dict[int, tuple[int, int]] = {}  # modified and changed, where one lies beyond the year 2262
 
     def __len__(self) -> int:
         return len(self.ends)
@@ -51,10 +64,20 @@ class Entries:
         self.names += name
         self.ends.append(len(self.names))
         self.size.append(size)
-        self.modified_ns.append(modified_ns)
-        self.changed_ns.append(changed_ns)
+        try:
+            self.modified_ns.append(modified_ns)
+            self.changed_ns.append(changed_ns)
+        except OverflowError:
+            self._add_far(len(self.ends) - 1, modified_ns, changed_ns)
         self.device.append(device)
         self.inode.append(inode)
+
+    def _add_far(self, i: int, modified_ns: int, changed_ns: int) -> None:
+        """Keep times that do not fit a column beside it: they date nothing, but must not end the scan."""
+        self.far[i] = (modified_ns, changed_ns)
+        for column in (self.modified_ns, self.changed_ns):
+            del column[i:]
+            column.append(0)
 
     def extend(self, other: Entries) -> None:
         """Append all files of another table."""
@@ -66,6 +89,7 @@ class Entries:
         for column in ("size", "modified_ns", "changed_ns", "device", "inode"):
             getattr(self, column).extend(getattr(other, column))
         self.wide.update((first + i, inode) for i, inode in other.wide.items())
+        self.far.update((first + i, times) for i, times in other.far.items())
 
     def name(self, i: int) -> bytes:
         """Return the last part of a file's path."""
@@ -86,7 +110,12 @@ class Entries:
 
     def status(self, i: int) -> Status:
         """Return what the walk saw of a file."""
-        return Status(self.size[i], self.modified_ns[i], self.changed_ns[i], self.device[i], self.inode_of(i))
+        modified_ns, changed_ns = self.times(i)
+        return Status(self.size[i], modified_ns, changed_ns, self.device[i], self.inode_of(i))
+
+    def times(self, i: int) -> tuple[int, int]:
+        """Return when a file was modified and changed, whatever the year."""
+        return self.far.get(i) or (self.modified_ns[i], self.changed_ns[i])
 
     def identity(self, i: int) -> tuple[int, int] | int:
         """Return what two names of one physical file share; without an inode number each name stands alone."""

@@ -19,7 +19,8 @@ from dedupe.result import SkipReason
 
 # Recycle bins, snapshots of whole folders, and what systems keep for themselves: copies that are no duplicates.
 _DEFAULT_EXCLUDES = re.compile(
-    rb"\$recycle\.bin|recycler|recycled|\.trash|\.trash-\d+|\.trashes|system volume information|\.snapshots?|\.zfs|@eadir|lost\+found",
+    rb"\$recycle\.bin|recycler|recycled|\.trash|\.trash-\d+|\.trashes|system volume information"
+    rb"|\.snapshots?|\.zfs|@eadir|lost\+found",
     re.IGNORECASE,
 )
 _TRASH = b"/.local/share/Trash"
@@ -111,5 +112,3 @@ class Filters:
         if size > self.max_size:
             return SkipReason.TOO_LARGE
         return SkipReason.TOO_SMALL if size else SkipReason.EMPTY
-
-

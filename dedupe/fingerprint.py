@@ -84,12 +84,11 @@ class Fingerprinter:
         descriptor = status.open_file(path, follow=self.follow)
         try:
             if size <= WHOLE:
-                data = os.read(descriptor, size)
+                data = status.read_at(descriptor, size, 0)
                 return xxhash.xxh3_128_digest(data) if len(data) == size else None
             state = xxhash.xxh3_128()
             for offset, length in places(size):
-                os.lseek(descriptor, offset, os.SEEK_SET)
-                data = os.read(descriptor, length)
+                data = status.read_at(descriptor, length, offset)
                 if len(data) != length:
                     return None
                 state.update(data)

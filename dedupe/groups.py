@@ -26,7 +26,7 @@ class FoundFiles(Sequence[File]):
     def _file(self, i: int) -> File:
         entries = self._entries
         links = tuple(entries.paths(self._links[i])) if i in self._links else ()
-        return File(entries.path(i), entries.modified_ns[i], entries.device[i], entries.inode_of(i), links)
+        return File(entries.path(i), entries.times(i)[0], entries.device[i], entries.inode_of(i), links)
 
     def __iter__(self) -> Iterator[File]:
         return map(self._file, self._members)

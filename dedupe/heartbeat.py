@@ -23,7 +23,7 @@ _mine = 1
 
 def join(slots: Any, number: int) -> None:
     """Let this process count in slot `number` of an array that the main process reads."""
-    global _slots, _mine  # noqa: PLW0603 - one per process by nature
+    global _slots, _mine
     _slots, _mine = slots, number
 
 

@@ -1,4 +1,4 @@
-"""Windows over a file, mapped without a copy or read into one buffer.  Owns open descriptors; compares and hashes nothing."""
+"""Windows over a file, mapped without a copy or read into one buffer.  Compares and hashes nothing."""
 
 from __future__ import annotations
 
@@ -29,12 +29,13 @@ class MappedReader:
     """Maps each window read-only: no byte is copied.  Kills its process if the file is truncated meanwhile."""
 
     def __init__(self, descriptor: int) -> None:
-        self._descriptor = descriptor
+        self._descriptor: int | None = descriptor
         self._map: mmap.mmap | None = None
 
     def window(self, offset: int, length: int) -> Window | None:
         """Return a map of the bytes at `offset`, or None where the file is too short for it."""
         self._release()
+        assert self._descriptor is not None
         try:
             self._map = mmap.mmap(self._descriptor, length, access=mmap.ACCESS_READ, offset=offset)
         except ValueError:  # "mmap length is greater than file size": it has shrunk
@@ -49,9 +50,11 @@ class MappedReader:
             self._map = None
 
     def close(self) -> None:
-        """Give up the map and the descriptor."""
+        """Give up the map and the descriptor; closing twice is harmless."""
         self._release()
-        os.close(self._descriptor)
+        descriptor, self._descriptor = self._descriptor, None
+        if descriptor is not None:
+            os.close(descriptor)
 
 
 class PlainReader:

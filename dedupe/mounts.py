@@ -8,8 +8,8 @@ import sys
 
 _PSEUDO_PATHS = frozenset() if sys.platform == "win32" else frozenset({b"/proc", b"/sys", b"/dev"})
 _PSEUDO_KINDS = frozenset(
-    b"autofs binfmt_misc bpf cgroup cgroup2 configfs debugfs devpts devtmpfs efivarfs fusectl fuse.gvfsd-fuse hugetlbfs "
-    b"mqueue nsfs proc pstore rpc_pipefs securityfs selinuxfs smackfs sysfs tracefs".split()
+    b"autofs binfmt_misc bpf cgroup cgroup2 configfs debugfs devpts devtmpfs efivarfs fusectl fuse.gvfsd-fuse "
+    b"hugetlbfs mqueue nsfs proc pstore rpc_pipefs securityfs selinuxfs smackfs sysfs tracefs".split()
 )
 # A map over one of these can kill its reader when the server goes away, and may show stale pages.
 _DISTANT_KINDS = frozenset(

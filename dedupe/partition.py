@@ -105,7 +105,7 @@ class Partition:
                 self._finish(joint)
             return
         classes = [(digest, self._whole(members)) for digest, members in verdict.classes]
-        classes += [(None, c) for m in suspects.members if (c := self._stand_for.pop(m, None))]  # equal to no other
+        classes += [(None, c) for m in suspects.members if (c := self._stand_for.pop(m, []))]  # equal to no other
         if left:
             self._compare([c for _, c in classes] + left)
         else:

@@ -11,6 +11,7 @@ import os
 import signal
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, ProcessPoolExecutor, wait
 from typing import Any, Protocol, TypeVar
@@ -25,6 +26,7 @@ R_co = TypeVar("R_co", covariant=True)
 _MOST = 60  # Windows can wait for 63 handles at once, and the executor needs some of its own
 _AHEAD = 2  # batches a worker that are handed out at once: one in work, one waiting
 _TICK = 0.1  # seconds between looks at the counters; also lets Ctrl-C through on Windows before Python 3.14
+_GRACE = 0.3  # seconds that workers have to end by themselves when they are broken off
 _WARM_FILES = 3000  # files seen by the walk from which workers pay for their start
 _WARM_BYTES = 32 << 20  # bytes to confirm from which they do
 
@@ -198,8 +200,9 @@ class Pool:
             self._slots[heartbeat.STOP] = 1
         self._own.shutdown(wait=not at_once, cancel_futures=at_once)
         if at_once:
+            deadline = time.monotonic() + _GRACE  # for all of them together: there may be sixty
             for worker in self._workers:
-                worker.join(0.3)
+                worker.join(max(0.0, deadline - time.monotonic()))
                 if worker.is_alive():  # in a system call that does not end, such as a read from a lost server
                     worker.kill()
         self._own = None

@@ -14,6 +14,8 @@ _KINDS = {
     errno.ENAMETOOLONG: ProblemKind.TOO_LONG,
     errno.ELOOP: ProblemKind.CHANGED,  # a link took the place of the file that the walk saw
     errno.ENXIO: ProblemKind.CHANGED,  # a socket did
+    errno.ESPIPE: ProblemKind.CHANGED,  # a pipe did
+    errno.EISDIR: ProblemKind.CHANGED,  # a folder did
 }
 _MESSAGES = {
     ProblemKind.PERMISSION: "may not be read: {}",
@@ -31,6 +33,13 @@ def of_error(path: bytes, error: OSError) -> Problem:
     return Problem(path, kind, _MESSAGES.get(kind, "cannot be read: {}").format(text))
 
 
+def of_listing(path: bytes, error: OSError) -> Problem:
+    """Return the problem of a path that could not be listed: no file was seen there yet that could have changed."""
+    if error.errno == errno.ELOOP:
+        return Problem(path, ProblemKind.LINK_LOOP, "is a symbolic link that leads back to itself")
+    return of_error(path, error)
+
+
 def of_kind(path: bytes, kind: ProblemKind) -> Problem:
     """Return a problem whose kind says it all."""
     return Problem(path, kind, _MESSAGES[kind])
@@ -40,6 +49,4 @@ def of_root(path: bytes, error: OSError) -> Problem:
     """Return the problem of a root that cannot even be looked at."""
     if error.errno in (errno.ENOENT, errno.ENOTDIR):
         return Problem(path, ProblemKind.NOT_FOUND, "does not exist: check the spelling, or that its disk is connected")
-    return of_error(path, error)
-
-
+    return of_listing(path, error)

@@ -16,8 +16,8 @@ from typing import TypeAlias
 from dedupe import fingerprint, mounts
 from dedupe.cache import Cache, Learnt
 from dedupe.config import Confirm, ScanConfig
-from dedupe.confirm import Confirmer, Suspects, Verdict
-from dedupe.digests.base import Backend
+from dedupe.confirm import Confirmer, Verdict
+from dedupe.digests.base import Backend, BackendChoice
 from dedupe.digests.choose import choose
 from dedupe.entries import Column, alike
 from dedupe.errors import NothingUsableError
@@ -26,7 +26,7 @@ from dedupe.groups import FoundFiles
 from dedupe.partition import Class, Partition
 from dedupe.pool import Pool
 from dedupe.progress import Progress
-from dedupe.result import BackendChoice, Group, ScanResult, Totals
+from dedupe.result import Group, ScanResult, Totals
 from dedupe.version import __version__
 from dedupe.walk import Listing, absolute, walk
 
@@ -133,13 +133,13 @@ class Scan:
         with self._phase("fingerprint", len(unknown)):
             self._pool.is_warm(len(unknown))
             batches = fingerprint.batches(entries, unknown)
-            for batch, found in self._pool.run(Fingerprinter(self._config.follow_symlinks), batches, at_once=self._most):
-                learnt = []
-                for i, path, value in zip(batch.members, batch.paths, found.values, strict=True):
-                    if value is not None:
-                        prints.put(i, value)
-                        learnt.append(Learnt(path, entries.status(i), value, None))
-                self._cache.remember(learnt)
+            for batch, found in self._pool.run(
+                Fingerprinter(self._config.follow_symlinks), batches, at_once=self._most
+            ):
+                read = [(i, v) for i, v in zip(batch.members, found.values, strict=True) if v is not None]
+                for i, value in read:
+                    prints.put(i, value)
+                self._cache.remember([self._learnt(i, None) for i, _ in read])
                 self._found.problems += found.problems
                 self._bytes_read += found.bytes_read
                 done += len(batch.members)
@@ -162,22 +162,24 @@ class Scan:
                     task, batches, at_once=self._most, tick=lambda n: self._progress.reach(n - begun)
                 ):
                     for suspects, verdict in zip(batch, verdicts, strict=True):
-                        self._take(suspects, verdict)
+                        self._take(verdict)
                         partition.take(suspects, verdict)
                 waiting, partition.again = partition.again, []
         return partition.done
 
-    def _take(self, suspects: Suspects, verdict: Verdict) -> None:
+    def _take(self, verdict: Verdict) -> None:
         """Count and remember what one verdict says."""
         self._found.problems += verdict.problems
         self._bytes_read += verdict.bytes_read
         if self._backend is None:
             return
-        entries = self._found.entries
         for digest, members in verdict.classes:
-            prints = [self._prints.get(i) for i in members]
-            rows = zip(entries.paths(members), map(entries.status, members), prints, strict=True)
-            self._cache.remember([Learnt(path, status, value, digest) for path, status, value in rows])
+            self._cache.remember([self._learnt(i, digest) for i in members])
+
+    def _learnt(self, i: int, digest: bytes | None) -> Learnt:
+        value = self._prints.get(i)
+        assert value is not None
+        return Learnt(self._found.entries.path(i), self._found.entries.status(i), value, digest)
 
     @property
     def _most(self) -> int | None:

@@ -26,6 +26,8 @@ COLUMNS = (
     ("seal", bytes),  # xxh3-64 of all the others: a row that rotted or was edited is not believed
 )
 
+_ROOTS = {"path": bytes, "device": str, "inode": str, "scanned": str}
+
 
 class ForeignError(CacheError):
     """The database is another program's, or a newer dedupe's: it must stay as it is."""
@@ -52,7 +54,8 @@ def check(connection: sqlite3.Connection) -> bool:
     if version > VERSION:
         raise ForeignError(f"was made by a newer dedupe (version {version} of its tables, this one knows {VERSION})")
     there = {row[1] for row in connection.execute("PRAGMA table_info(files)")}
-    if version < 1 or not there.issuperset(name for name, _ in COLUMNS):
+    roots = {row[1] for row in connection.execute("PRAGMA table_info(roots)")}
+    if version < 1 or not (there.issuperset(name for name, _ in COLUMNS) and roots.issuperset(_ROOTS)):
         raise BrokenError("has not the tables that its version says")
     return True
 
@@ -66,6 +69,6 @@ def make(connection: sqlite3.Connection) -> None:
         if check(connection):
             return
         database.table("files").create(dict(COLUMNS), pk=("path", "algorithm"), not_null={"path", "algorithm"})
-        database.table("roots").create({"path": bytes, "device": str, "inode": str, "scanned": str}, pk="path")
+        database.table("roots").create(_ROOTS, pk="path")
         connection.execute(f"PRAGMA user_version = {VERSION}")
         connection.execute(f"PRAGMA application_id = {APPLICATION}")

@@ -45,6 +45,11 @@ if sys.platform == "win32":
         """Open a regular file for reading in a way that keeps no other program from renaming or deleting it."""
         return windows.open_for_reading(path)
 
+    def read_at(descriptor: int, length: int, offset: int) -> bytes:
+        """Read bytes at a place of an open file."""
+        os.lseek(descriptor, offset, os.SEEK_SET)
+        return os.read(descriptor, length)
+
 else:
     # O_NONBLOCK: a FIFO that took the file's place must not hang us.  O_NOCTTY: nor a terminal become ours.
     _FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
@@ -61,3 +66,4 @@ else:
         """Open a file for reading; a link only with `follow`.  The caller checks that it is the file it expects."""
         return os.open(path, _FLAGS if follow else _FLAGS | os.O_NOFOLLOW)
 
+    read_at = os.pread  # fails on a pipe that took the file's place, whose data a plain read would steal

@@ -72,14 +72,14 @@ class Lister:
             with os.scandir(path) as found:
                 children = list(found)  # at once, so that what is written meanwhile cannot make it endless
         except OSError as error:
-            listing.problems.append(problems.of_error(path, error))
+            listing.problems.append(problems.of_listing(path, error))
             return
         number = listing.entries.enter(path)
         for child in children:
             try:
                 self._child(listing, number, child, device)
             except OSError as error:
-                listing.problems.append(problems.of_error(child.path, error))
+                listing.problems.append(problems.of_listing(child.path, error))
 
     def _first_visit(self, path: bytes) -> bool:
         seen = os.stat(path)
@@ -113,10 +113,10 @@ class Lister:
             found = status.of_path(child if isinstance(child, bytes) else child.path, follow=self.follow)
         else:
             found = status.of_stat(child.stat(follow_symlinks=self.follow))
-        if not self.filters.min_size <= found.size <= self.filters.max_size:
-            return self.filters.of_size(found.size)
         if self.own and (found.device, found.inode) in self.own:
             return SkipReason.OWN_OUTPUT
+        if not self.filters.min_size <= found.size <= self.filters.max_size:
+            return self.filters.of_size(found.size)
         listing.entries.add(number, name, found)
         return None
 
@@ -154,14 +154,14 @@ def absolute(path: bytes) -> bytes:
     return folded.replace(b"//", b"/", 1) if folded.startswith(b"//") else folded
 
 
-def walk(config: ScanConfig, pool: Pool, own_files: Iterable[AnyPath]) -> Iterator[Listing]:
+def walk(config: ScanConfig, pool: Pool, own_files: Iterable[AnyPath | int]) -> Iterator[Listing]:
     """Yield the listing of the whole scan, growing, each time that it grew; the last one is complete.
 
     `own_files` are those that the scan itself writes: they take no part.
     Problems with roots are listed first.  The order of entries depends on the machine: nothing may rely on it.
     """
     roots = list(dict.fromkeys(absolute(os.fsencode(r)) for r in config.roots))
-    own = {(s.device, s.inode) for p in own_files if (s := _status_or_none(os.fsencode(p)))}
+    own = {(s.device, s.inode) for p in own_files if (s := _status_or_none(p))}
     rules = Lister(
         filters=Filters.of(config),
         boundaries=frozenset(roots),
@@ -194,9 +194,9 @@ def _hand_out(total: Listing) -> Iterable[list[tuple[bytes, int]]]:
         yield batch
 
 
-def _status_or_none(path: bytes) -> status.Status | None:
+def _status_or_none(file: AnyPath | int) -> status.Status | None:
     try:
-        return status.of_path(path)
+        return status.of_descriptor(file) if isinstance(file, int) else status.of_path(os.fsencode(file))
     except OSError:
         return None
 

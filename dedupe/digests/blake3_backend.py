@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from typing import TYPE_CHECKING
 
 from dedupe.digests.blocks import BlockHasher
@@ -24,7 +25,7 @@ class Blake3Backend:
 
     def __init__(self) -> None:
         try:
-            from blake3 import blake3
+            blake3 = importlib.import_module("blake3").blake3
         except ImportError as error:
             raise BackendError(
                 "blake3 needs a package that is not installed: pip install dedupe-files[blake3]"

@@ -23,7 +23,6 @@ BACKENDS = {
 }
 
 
-@functools.cache
 def load(name: str) -> Backend:
     """Return the backend of that name, the same one each time.
 
@@ -31,8 +30,12 @@ def load(name: str) -> Backend:
         BackendError: there is no such backend, or it is not available here; the text says why.
     """
     if name not in BACKENDS:
-        raise BackendError(f"there is no digest backend {name!r}: choose from {', '.join(BACKENDS)}")
-    module, maker = BACKENDS[name]
+        raise BackendError(f"there is no digest backend {name}: choose from {', '.join(BACKENDS)}")
+    return _make(*BACKENDS[name])
+
+
+@functools.cache
+def _make(module: str, maker: str) -> Backend:
     backend: Backend = getattr(importlib.import_module(module), maker)()
     return backend
 

@@ -33,7 +33,7 @@ def render(result: ScanResult, style: Style) -> Iterator[bytes]:
     """Yield the groups, most reclaimable first, then the totals; each piece is whole lines."""
     for group in result.groups:
         yield _lines(_group(group, style))
-    yield _lines(_summary(result, style))
+    yield _lines(summary(result, style))
 
 
 def _lines(lines: Iterator[str]) -> bytes:
@@ -59,7 +59,8 @@ def _group(group: Group, style: Style) -> Iterator[str]:
     yield ""
 
 
-def _summary(result: ScanResult, style: Style) -> Iterator[str]:
+def summary(result: ScanResult, style: Style) -> Iterator[str]:
+    """Yield the sums, what was skipped by reason, and what could not be read."""
     totals = result.totals
     if totals.groups:
         groups, files = counted(totals.groups, "group"), counted(totals.redundant_files, "redundant file")

@@ -1,0 +1,46 @@
+"""The command line: the only place that knows typer, prints, or ends the program.  One file a command."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from dedupe.cli import cache, console
+from dedupe.cli.exits import EPILOG
+from dedupe.cli.scan import scan
+from dedupe.version import __version__
+
+app = typer.Typer(
+    name="dedupe",
+    help="Find exact duplicates among large files.",
+    no_args_is_help=True,
+    add_completion=False,
+    epilog=EPILOG,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+app.command(epilog=EPILOG)(scan)
+app.add_typer(cache.app, name="cache")
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        console.write([f"dedupe {__version__}\n".encode()])
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    *,
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version.", callback=_version, is_eager=True)
+    ] = False,
+) -> None:
+    """Find exact duplicates among large files."""
+
+
+def main() -> None:
+    """Run the program and end the process with its exit code."""
+    console.prepare()
+    app(windows_expand_args=False)

@@ -1,0 +1,115 @@
+"""Standard streams: what may go where, and how the program ends.  The one place that prints."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import os
+import signal
+import sys
+from collections.abc import Callable, Iterable
+from typing import Any, NoReturn
+
+import typer
+
+from dedupe import names
+from dedupe.cli.exits import Exit
+from dedupe.errors import DedupeError, NothingUsableError
+
+
+def prepare() -> None:
+    """Make the streams survive any name, and SIGTERM end the program as Ctrl-C does."""
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(errors="backslashreplace")
+    if hasattr(signal, "SIGTERM"):
+        signal.signal(signal.SIGTERM, _interrupt)
+
+
+def _interrupt(*_: object) -> NoReturn:
+    raise KeyboardInterrupt
+
+
+def say(sentence: str) -> None:
+    """Print a sentence for the user on standard error, with nothing in it that could steer a terminal."""
+    if sys.stderr is not None:  # closed by the caller; `print` would take standard output in its place
+        with contextlib.suppress(OSError):  # nobody reads it: no reason to withhold the result
+            print(names.shown_text(sentence), file=sys.stderr, flush=True)  # noqa: T201
+
+
+def write(pieces: Iterable[bytes], *, text: bool = True) -> None:
+    """Write a result to standard output; on a terminal, in the terminal's encoding.
+
+    Raises:
+        NothingUsableError: it could not be written.
+        BrokenPipeError: the reader wants no more.
+    """
+    out = sys.stdout
+    if out is None:
+        raise NothingUsableError("The result cannot be written: standard output is closed.")
+    encode = text and out.isatty()
+    try:
+        for piece in pieces:
+            out.buffer.write(names.for_console(piece, out.encoding) if encode else piece)
+        out.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise NothingUsableError(f"The result could not be written: {error.strerror}.") from error
+
+
+def on_terminal(stream: Any) -> bool:
+    """Tell whether a stream is a terminal that can do more than print lines."""
+    return bool(stream is not None and stream.isatty() and os.environ.get("TERM") != "dumb")
+
+
+def wants_progress(asked: bool | None) -> bool:
+    """Tell whether progress is shown: only on a terminal, and in CI only if asked for."""
+    if asked is None:
+        asked = not os.environ.get("CI")
+    return asked and on_terminal(sys.stderr)
+
+
+def wants_colour() -> bool:
+    """Tell whether standard output takes colours: https://no-color.org."""
+    return not os.environ.get("NO_COLOR") and on_terminal(sys.stdout)
+
+
+def guarded(command: Callable[..., Exit]) -> Callable[..., None]:
+    """Make a command end with its exit code, and say in one sentence what a user can cause."""
+
+    @functools.wraps(command)
+    def run(*args: Any, **kwargs: Any) -> None:
+        try:
+            code = command(*args, **kwargs)
+        except DedupeError as error:
+            say(f"dedupe: {error}")
+            code = Exit(error.exit_code)
+        except BrokenPipeError:
+            code = Exit.DONE
+        except KeyboardInterrupt:
+            say("dedupe: interrupted; what was learnt so far is in the cache")
+            _leave(Exit.INTERRUPTED)
+        _silence_broken_pipes()
+        raise typer.Exit(code)
+
+    return run
+
+
+def _silence_broken_pipes() -> None:
+    """Flush the streams now, so that the interpreter has nothing left to complain about at its end."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            if stream is not None:
+                stream.flush()
+        except OSError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+def _leave(code: Exit) -> NoReturn:
+    """End at once: a worker that hangs in a system call must not hold the user up."""
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, AttributeError):  # a closed stream is None
+            stream.flush()
+    os._exit(code)

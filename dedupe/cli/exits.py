@@ -1,0 +1,25 @@
+"""The exit codes, one meaning each.  Printed in `--help`; only dedupe/cli ends the program."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+
+class Exit(IntEnum):
+    """What the program's exit code says."""
+
+    DONE = 0
+    NOTHING = 1
+    USAGE = 2
+    INCOMPLETE = 3
+    INTERRUPTED = 130
+
+
+MEANINGS = {
+    Exit.DONE: "done",
+    Exit.NOTHING: "nothing usable could be done",
+    Exit.USAGE: "wrong usage",
+    Exit.INCOMPLETE: "done, but some files could not be read or changed meanwhile",
+    Exit.INTERRUPTED: "interrupted",
+}
+EPILOG = "Exit status: " + "; ".join(f"{code.value} {meaning}" for code, meaning in MEANINGS.items()) + "."

@@ -1,0 +1,149 @@
+"""Report files: opened before the work, written beside their place, renamed into it.  Renders nothing itself."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+import tempfile
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import BinaryIO
+
+from dedupe.errors import NothingUsableError, UsageError
+from dedupe.report import Format, Style, format_for
+from dedupe.result import ScanResult
+
+# How our own reports begin: one that lies inside a root may be replaced by its successor, anything else may not.
+_OURS = (
+    b'{"schema": "dedupe-',
+    b"\xef\xbb\xbfgroup,file,size,algorithm,digest,",
+    b"SQLite format 3\0",
+    b"<!doctype html>",
+)
+
+
+@dataclass(slots=True)
+class _Output:
+    """One report file on its way."""
+
+    path: str  # as the user wrote it
+    target: str  # where links lead
+    format: Format
+    file: BinaryIO
+    temporary: str | None  # None: a device or a pipe, written in place
+
+
+class Outputs:
+    """The report files of one run; a context manager that leaves nothing half written behind.
+
+    Args:
+        paths: as given to `--output`.
+        roots: nothing below these is overwritten, except a report of our own.
+        kept: files that must not be overwritten wherever they lie, such as the cache.
+
+    Raises:
+        UsageError: a path's ending names no format, or a file that is to stay would be overwritten.
+        NothingUsableError: a file cannot be made where the path says.
+    """
+
+    def __init__(self, paths: Sequence[str], roots: Iterable[bytes] = (), kept: Iterable[bytes] = ()) -> None:
+        self._outputs: list[_Output] = []
+        guarded = list(roots)
+        kept_files = {os.path.realpath(k) for k in kept}
+        try:
+            for path in paths:
+                self._add(path, guarded, kept_files)
+        except BaseException:
+            self.discard()
+            raise
+
+    def _add(self, path: str, roots: Sequence[bytes], kept: set[bytes]) -> None:
+        form = format_for(path)
+        target = os.path.realpath(path)
+        place = os.fsencode(target)
+        if os.path.isdir(target):
+            raise UsageError(f"{path} is a folder: name a file to write the report to.")
+        if place in kept:
+            raise UsageError(f"{path} is the cache: name another file to write the report to.")
+        if any(o.target == target for o in self._outputs):
+            raise UsageError(f"{path} is named twice: give each report a file of its own.")
+        if not _replaceable(target) and any(_lies_below(place, r) for r in roots):
+            raise UsageError(f"{path} is one of the files to be scanned: name another file to write the report to.")
+        try:
+            if os.path.exists(target) and not stat.S_ISREG(os.stat(target).st_mode):
+                self._outputs.append(_Output(path, target, form, open(target, "wb"), None))  # noqa: SIM115 - `write` closes it
+                return
+            folder, name = os.path.split(target)
+            handle, temporary = tempfile.mkstemp(suffix=".part", prefix=f".{name[:100]}.", dir=folder)
+            self._outputs.append(_Output(path, target, form, os.fdopen(handle, "wb"), temporary))
+            if os.path.exists(target) and not os.access(target, os.W_OK):
+                raise PermissionError(13, "it is there and may not be written")
+        except OSError as error:
+            raise NothingUsableError(f"The report {path} cannot be written: {error.strerror}.") from error
+
+    @property
+    def own_files(self) -> list[bytes]:
+        """Return the paths that take no part in a scan."""
+        found = [o.target for o in self._outputs] + [o.temporary for o in self._outputs if o.temporary]
+        return [os.fsencode(p) for p in found]
+
+    def write(self, result: ScanResult, style: Style) -> None:
+        """Write every report and put it in its place, each whole or not at all.
+
+        Raises:
+            NothingUsableError: one could not be written; those before it are there.
+        """
+        for output in self._outputs:
+            try:
+                with output.file as file:
+                    file.writelines(output.format.render(result, style))
+                    file.flush()
+                    if output.temporary is not None:
+                        os.fsync(file.fileno())
+                if output.temporary is not None:
+                    _give_usual_mode(output.temporary)
+                    os.replace(output.temporary, output.target)
+                    output.temporary = None
+            except OSError as error:
+                reason = error.strerror or error
+                raise NothingUsableError(f"The report {output.path} could not be written: {reason}.") from error
+
+    def discard(self) -> None:
+        """Remove what was not put in its place."""
+        for output in self._outputs:
+            with contextlib.suppress(OSError):
+                output.file.close()
+            if output.temporary is not None:
+                with contextlib.suppress(OSError):
+                    os.unlink(output.temporary)
+
+    def __enter__(self) -> Outputs:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.discard()
+
+
+def _lies_below(place: bytes, root: bytes) -> bool:
+    root = os.path.realpath(root)
+    return place == root or place.startswith(root.rstrip(os.fsencode(os.sep)) + os.fsencode(os.sep))
+
+
+def _replaceable(target: str) -> bool:
+    """Tell whether nothing is lost if a file is overwritten: not there, empty, or a report of ours."""
+    try:
+        with open(target, "rb") as file:
+            begin = file.read(64)
+    except FileNotFoundError:
+        return True
+    except OSError:
+        return False
+    return not begin or begin.startswith(_OURS)
+
+
+def _give_usual_mode(path: str) -> None:
+    """Give a file the mode that a plain open would have given it: temporary files are private."""
+    mask = os.umask(0)
+    os.umask(mask)
+    os.chmod(path, 0o666 & ~mask)

@@ -1,0 +1,171 @@
+"""`dedupe scan`: options to a configuration, a result to reports.  Finds nothing itself."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from dedupe.cli import console, values
+from dedupe.cli.exits import Exit
+from dedupe.config import BackendName, Confirm, ScanConfig
+from dedupe.errors import UsageError
+
+if TYPE_CHECKING:
+    from dedupe.report import Format
+    from dedupe.result import ScanResult
+
+_XXH3 = "xxh3 is a fingerprint, not a proof: where a remembered xxh3 digest stands for a file, equality is not proven."
+
+
+_Paths = Annotated[list[str] | None, typer.Argument(metavar="PATH...", help="Files and folders to look at.")]
+_ConfirmBy = Annotated[Confirm, typer.Option(help="How equality is proven, and the digest that groups carry.")]
+_Backend = Annotated[BackendName, typer.Option(help="Who computes the digests.")]
+_Output = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="FILE",
+        help="Write a report; its ending chooses the format: .csv .json .jsonl .html .db .txt. May be repeated.",
+    ),
+]
+_Format = Annotated[
+    str | None,
+    typer.Option(
+        "--format",
+        metavar="FORMAT",
+        help="For standard output: text, csv, json, jsonl or paths. By default text, or nothing with --output.",
+    ),
+]
+_Cache = Annotated[str | None, typer.Option(metavar="FILE", help="Remember digests in this file.")]
+_NoCache = Annotated[bool, typer.Option("--no-cache", help="Remember nothing, believe nothing remembered.")]
+_Jobs = Annotated[int | None, typer.Option(metavar="N", help="Files read at once; by default one a core.")]
+_MinSize = Annotated[str, typer.Option(metavar="SIZE", help="Leave smaller files out; 0 brings empty files in.")]
+_MaxSize = Annotated[str | None, typer.Option(metavar="SIZE", help="Leave larger files out.")]
+_Include = Annotated[
+    list[str] | None, typer.Option(metavar="GLOB", help="Take only files that match. May be repeated.")
+]
+_Exclude = Annotated[
+    list[str] | None, typer.Option(metavar="GLOB", help="Leave out files and folders that match. May be repeated.")
+]
+_DefaultExcludes = Annotated[
+    bool,
+    typer.Option(
+        "--default-excludes/--no-default-excludes",
+        help="Leave out recycle bins, snapshots and pseudo file systems.",
+    ),
+]
+_Follow = Annotated[bool, typer.Option("--follow-symlinks", help="Follow symbolic links.")]
+_OneFileSystem = Annotated[bool, typer.Option("--one-file-system", help="Stay on the file system of each PATH.")]
+_CloudFiles = Annotated[bool, typer.Option("--cloud-files", help="Read files that reading downloads from a cloud.")]
+_FilesFrom = Annotated[
+    str | None, typer.Option(metavar="FILE", help="Read more paths from a file, one a line; - is standard input.")
+]
+_Null = Annotated[bool, typer.Option("--null", help="NUL ends a path, in --files-from and in --format paths.")]
+_ProgressBars = Annotated[
+    bool | None, typer.Option("--progress/--no-progress", help="Show progress; by default on a terminal.")
+]
+_Verbose = Annotated[
+    bool, typer.Option("--verbose", help="Tell every problem, the backend and the time of each phase.")
+]
+_Quiet = Annotated[bool, typer.Option("--quiet", help="Tell nothing but errors beside the results.")]
+
+
+@console.guarded
+def scan(
+    paths: _Paths = None,
+    confirm: _ConfirmBy = Confirm.SHA256,
+    backend: _Backend = BackendName.AUTO,
+    output: _Output = None,
+    format_: _Format = None,
+    cache: _Cache = None,
+    no_cache: _NoCache = False,
+    jobs: _Jobs = None,
+    min_size: _MinSize = "1",
+    max_size: _MaxSize = None,
+    include: _Include = None,
+    exclude: _Exclude = None,
+    default_excludes: _DefaultExcludes = True,
+    follow_symlinks: _Follow = False,
+    one_file_system: _OneFileSystem = False,
+    cloud_files: _CloudFiles = False,
+    files_from: _FilesFrom = None,
+    null: _Null = False,
+    progress: _ProgressBars = None,
+    verbose: _Verbose = False,
+    quiet: _Quiet = False,
+) -> Exit:
+    """Find files of equal content."""
+    if cache is not None and no_cache:
+        raise UsageError("--cache and --no-cache contradict each other: give one of them.")
+    from dedupe.cache import default_path
+    from dedupe.cli.output import Outputs
+    from dedupe.find import find_duplicates
+    from dedupe.progress import Bars, Silent
+    from dedupe.report import Style
+    from dedupe.walk import absolute
+
+    roots = [absolute(os.fsencode(p)) for p in paths or ()]
+    if files_from is not None:
+        roots += values.path_list(files_from, null=null)
+    kept = None if no_cache else cache or default_path()
+    shown = _standard_output(format_, output or [])
+    with Outputs(
+        output or [], roots, (os.fsencode(kept + end) for end in ("", "-wal", "-shm")) if kept else ()
+    ) as outputs:
+        config = ScanConfig(
+            roots=roots,
+            confirm=confirm,
+            backend=backend,
+            cache=kept,
+            jobs=jobs,
+            min_size=values.size(min_size),
+            max_size=values.size(max_size) if max_size is not None else None,
+            include=include or (),
+            exclude=exclude or (),
+            default_excludes=default_excludes,
+            follow_symlinks=follow_symlinks,
+            one_file_system=one_file_system,
+            cloud_files=cloud_files,
+            own_files=(*outputs.own_files, 1, 2),
+        )
+        bars = Bars() if console.wants_progress(progress) and not quiet else Silent()
+        result = find_duplicates(config, progress=bars)
+        outputs.write(result, Style(to_file=True, all_problems=True))
+    if not quiet:
+        _tell(result, shown=shown is not None and shown.name == "text", verbose=verbose)
+    if shown is not None:
+        style = Style(colour=console.wants_colour(), null=null, all_problems=verbose)
+        console.write(shown.render(result, style), text=not shown.binary and not null)
+    return Exit.INCOMPLETE if result.problems else Exit.DONE
+
+
+def _standard_output(name: str | None, output: list[str]) -> Format | None:
+    """Return the format for standard output, or None for nothing."""
+    from dedupe.report import FORMATS
+
+    if name is None:
+        return None if output else FORMATS["text"]
+    known = [n for n, form in FORMATS.items() if not form.binary and n != "html"]
+    if name not in known:
+        raise UsageError(f"{name!r} is no format for standard output: choose one of {', '.join(known)}.")
+    return FORMATS[name]
+
+
+def _tell(result: ScanResult, *, shown: bool, verbose: bool) -> None:
+    """Say on standard error what belongs to no report, and the sums where no report shows them."""
+    from dedupe.report import Style
+    from dedupe.report.text import summary
+
+    if result.confirm == Confirm.XXH3:
+        console.say(f"dedupe: {_XXH3}")
+    for note in result.notes:
+        console.say(f"dedupe: {note}")
+    if verbose:
+        console.say(f"Digests by {result.backend.name}: {result.backend.reason}.")
+        for phase, seconds in result.phases.items():
+            console.say(f"{phase:12} {seconds:9.3f} s")
+        console.say(f"{'all':12} {result.seconds:9.3f} s; {result.totals.bytes_read:,} bytes read")
+    if not shown:
+        for line in summary(result, Style(all_problems=verbose)):
+            console.say(line)

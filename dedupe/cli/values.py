@@ -1,0 +1,47 @@
+"""What users type into options, parsed once.  Knows no command."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from decimal import Decimal
+
+from dedupe.errors import NothingUsableError, UsageError
+
+_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgtpe]?)(?:i?b)?", re.IGNORECASE)
+_POWERS = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4, "p": 5, "e": 6}
+
+
+def size(text: str) -> int:
+    """Return bytes for a size such as 4096, 10k, 1.5M or 1GiB; k is 1024.
+
+    Raises:
+        UsageError: it is no size.
+    """
+    match = _SIZE.fullmatch(text.strip())
+    if not match:
+        raise UsageError(
+            f"{text!r} is not a size: write bytes, or a number with k, M, G or T, such as 10k, 4M or 1GiB."
+        )
+    return int(Decimal(match[1]) * 1024 ** _POWERS[match[2].lower()])
+
+
+def path_list(source: str, *, null: bool) -> list[bytes]:
+    """Return the paths that a file (`-`: standard input) lists, one a line or, with `null`, ended by NUL each.
+
+    Raises:
+        NothingUsableError: the list cannot be read.
+    """
+    try:
+        if source == "-":
+            data = sys.stdin.buffer.read()
+        else:
+            with open(source, "rb") as file:
+                data = file.read()
+    except OSError as error:
+        raise NothingUsableError(f"The list {source} cannot be read: {error.strerror}.") from error
+    parts = data.split(b"\0") if null else data.removeprefix(b"\xef\xbb\xbf").splitlines()
+    if sys.platform == "win32":
+        parts = [os.fsencode(part.decode("utf-8", "surrogateescape")) for part in parts]
+    return [part for part in parts if part]

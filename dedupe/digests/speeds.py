@@ -1,0 +1,163 @@
+"""How fast backends are on this computer: measured in a few milliseconds, and remembered.  Draws no conclusion."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dedupe.errors import BackendError
+
+if TYPE_CHECKING:
+    from dedupe.digests.base import Backend
+
+_FORMAT = "dedupe-backends/1"
+_BUDGET = 0.04  # seconds after which no further round begins; a round takes about a millisecond a backend
+_ROUNDS = 12
+_SMALL, _LARGE = 256, 256 << 10  # bytes of the two inputs whose times give the cost of a call and of a byte
+_CALLS = 8  # small digests timed at once: one is shorter than some clocks' step
+
+
+@dataclass(frozen=True, slots=True)
+class Speed:
+    """What a digest costs: a part that every input pays, and a rate."""
+
+    call_seconds: float
+    bytes_per_second: float
+
+    def seconds(self, size: int) -> float:
+        """Return the time that an input of `size` bytes takes."""
+        return self.call_seconds + size / self.bytes_per_second
+
+
+def measure(algorithm: str, backends: Sequence[Backend]) -> dict[str, Speed]:
+    """Time the backends in turn on the same bytes, for at most a tenth of a second, and keep the best of each.
+
+    Raises:
+        BackendError: they disagree about a digest.
+    """
+    data = memoryview(bytes(range(256)) * (_LARGE // 256))
+    best = {backend.name: [float("inf"), float("inf")] for backend in backends}
+    digests: dict[bytes, str] = {}
+    begun = time.perf_counter()
+    for number in range(_ROUNDS):
+        for backend in backends if number % 2 else reversed(backends):  # nobody is always first
+            times = best[backend.name]
+            digest, seconds = _timed(backend, algorithm, data)
+            digests[digest] = backend.name
+            times[1] = min(times[1], seconds)
+            times[0] = min(times[0], *(_timed(backend, algorithm, data[:_SMALL], _CALLS)[1] for _ in range(2)))
+        if time.perf_counter() - begun > _BUDGET:
+            break
+    if len(digests) > 1:
+        raise BackendError(
+            f"{' and '.join(sorted(best))} disagree about the {algorithm} of the same bytes on this computer: "
+            "one of them is broken, so name the one to trust with --backend"
+        )
+    return {name: _speed(small, large) for name, (small, large) in best.items()}
+
+
+def _timed(backend: Backend, algorithm: str, data: memoryview, calls: int = 1) -> tuple[bytes, float]:
+    """Return a digest and the seconds that one took."""
+    begun = time.perf_counter()
+    for _ in range(calls):
+        digest = backend.hasher(algorithm, data).digest()
+    return digest, (time.perf_counter() - begun) / calls
+
+
+def _speed(small: float, large: float) -> Speed:
+    """Return the cost of a call and the rate that give these seconds for the small and the large input."""
+    seconds_per_byte = max(large - small, 1e-9) / (_LARGE - _SMALL)
+    return Speed(max(small - seconds_per_byte * _SMALL, 0.0), 1 / seconds_per_byte)
+
+
+def recall(path: Path, algorithm: str, names: Sequence[str]) -> dict[str, Speed] | None:
+    """Return what was measured for just these backends, or None if that is not known or holds no longer."""
+    try:
+        found = _read(path).get(algorithm, {})
+        speeds = {
+            name: Speed(float(found[name]["call_seconds"]), float(found[name]["bytes_per_second"])) for name in names
+        }
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return None  # whatever is wrong with the file: measuring again mends it
+    valid = all(0 <= speed.call_seconds < 1 and 0 < speed.bytes_per_second < 1e15 for speed in speeds.values())
+    return speeds if valid and len(found) == len(names) else None
+
+
+def remember(path: Path, algorithm: str, speeds: Mapping[str, Speed]) -> None:
+    """Keep what was measured, beside what else still holds; what cannot be kept is measured again next time."""
+    try:
+        kept = _read(path)
+    except (OSError, ValueError):
+        kept = {}
+    kept[str(algorithm)] = {name: asdict(speed) for name, speed in speeds.items()}
+    text = json.dumps({"format": _FORMAT, "holds_for": holds_for(), "speeds": kept}, indent=1)
+    with contextlib.suppress(OSError):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        _replace(path, text)
+
+
+def _read(path: Path) -> dict[str, Any]:
+    """Return the file's speeds by algorithm; ValueError if it is another's, or another computer's."""
+    found = json.loads(path.read_text(encoding="utf-8"))
+    if not isinstance(found, dict) or found.get("format") != _FORMAT or found.get("holds_for") != holds_for():
+        raise ValueError("these figures hold for something else")
+    speeds = found.get("speeds")
+    return speeds if isinstance(speeds, dict) else {}
+
+
+def _replace(path: Path, text: str) -> None:
+    """Put a whole file in the place of the old one, or leave all as it was."""
+    descriptor, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    try:
+        with open(descriptor, "w", encoding="utf-8") as file:
+            file.write(text)
+        os.replace(temporary, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        raise
+
+
+def holds_for() -> dict[str, str]:
+    """Return what the figures depend on: processor, Python, OpenSSL and system."""
+    return {"processor": _processor(), "python": sys.version, "openssl": _openssl(), "system": _system()}
+
+
+def _openssl() -> str:
+    try:
+        import _ssl  # of hashlib's OpenSSL; the ssl module itself takes 10 ms to import
+    except ImportError:
+        return "none"
+    return _ssl.OPENSSL_VERSION
+
+
+if sys.platform == "win32":
+
+    def _processor() -> str:
+        import winreg  # platform.processor() asks WMI, which takes long
+
+        try:
+            with winreg.OpenKey(winreg.HKEY_LOCAL_MACHINE, r"HARDWARE\DESCRIPTION\System\CentralProcessor\0") as key:
+                return str(winreg.QueryValueEx(key, "ProcessorNameString")[0]).strip()
+        except OSError:
+            return "unknown"
+
+    def _system() -> str:
+        version = sys.getwindowsversion()
+        return f"Windows {version.major}.{version.minor}.{version.build}"
+
+else:
+
+    def _processor() -> str:
+        return os.uname().machine
+
+    def _system() -> str:
+        return f"{os.uname().sysname} {os.uname().release}"

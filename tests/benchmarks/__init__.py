@@ -1,0 +1,1 @@
+"""Benchmarks that print the README's tables; pytest collects nothing here."""
