@@ -156,19 +156,18 @@ def _builtin() -> Iterator[Participant]:
 
 
 def _cng() -> Iterator[Participant]:
-    """Yield Windows' own code, through the backend that a scan uses."""
+    """Yield Windows' own code, through the backend that a scan uses, and once more without reusing hash objects."""
+    from dedupe.digests.cng import CngBackend
     from dedupe.digests.registry import load
 
     try:
-        backend = load("cng")
-    except (BackendError, ImportError):
+        backends = {"cng": load("cng"), "cng-fresh": CngBackend(reuse=False)}
+    except BackendError:
         return
-    for algorithm in sorted(backend.algorithms & ALGORITHMS.keys()):
-
-        def make(data: Buffer = b"", algorithm: str = algorithm) -> Stream:
-            return backend.hasher(algorithm, data)
-
-        yield Participant(algorithm, "cng", "Windows CNG", _whole(make), make)
+    for supplier, backend in backends.items():
+        for algorithm in sorted(backend.algorithms & ALGORITHMS.keys()):
+            make = functools.partial(backend.hasher, algorithm)
+            yield Participant(algorithm, supplier, "Windows CNG", _whole(make), make)
 
 
 class _Finalized:

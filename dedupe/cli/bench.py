@@ -48,7 +48,7 @@ _Bars = Annotated[
 
 
 @console.guarded
-def bench(  # noqa: PLR0913 - one parameter an option
+def bench(
     kind: _Kind = "oneshot",
     size: _Size = None,
     rounds: _Rounds = 5,
@@ -103,7 +103,7 @@ class _Output:
     def __enter__(self) -> _Output:
         if self._path is not None:
             try:
-                self._file = open(self._part, "x", encoding="utf-8", newline="\n")  # noqa: SIM115 - closed by __exit__
+                self._file = open(self._part, "x", encoding="utf-8", newline="\n")
             except OSError as error:
                 raise NothingUsableError(f"{self._path} cannot be written: {error.strerror}") from error
         return self

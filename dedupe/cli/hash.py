@@ -42,7 +42,7 @@ _Bars = Annotated[
 
 
 @console.guarded
-def hash_(  # noqa: PLR0913 - one parameter an option
+def hash_(
     files: _Files = None,
     algorithm: _Algorithm = None,
     check: _Check = None,
@@ -77,7 +77,7 @@ def hash_(  # noqa: PLR0913 - one parameter an option
 class _Session:
     """What all hashing of one command shares: the settings, and the screen."""
 
-    def __init__(self, backend: BackendName, cache: str | None, jobs: int | None, progress: bool | None) -> None:  # noqa: FBT001
+    def __init__(self, backend: BackendName, cache: str | None, jobs: int | None, progress: bool | None) -> None:
         from dedupe.progress import Bars, Silent
 
         self._backend, self._cache, self._jobs = backend, cache, jobs
@@ -115,7 +115,7 @@ class _Session:
         console.write([names.shown(text).encode() if console.on_terminal(sys.stdout) else text, b"\n"])
 
 
-def _write(session: _Session, files: Sequence[bytes], algorithm: str, tag: bool, recursive: bool) -> Exit:  # noqa: FBT001
+def _write(session: _Session, files: Sequence[bytes], algorithm: str, tag: bool, recursive: bool) -> Exit:
     """Print a line a file; problems go to standard error."""
     hashing = session.hashing(algorithm, believe=True)
     wanted, failed = _wanted(hashing, files, recursive=recursive)
