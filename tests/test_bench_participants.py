@@ -81,7 +81,7 @@ def test_cng_with_and_without_reuse(monkeypatch: pytest.MonkeyPatch) -> None:
 
     library = StrictBcrypt()
     monkeypatch.setattr(cng, "_system_library", lambda: library)
-    monkeypatch.setattr(registry, "load", lambda name: cng.CngBackend(library))
+    monkeypatch.setattr(registry, "load", lambda _: cng.CngBackend(library))
     found = {one.name: one for one in module._cng()}
     created = {}
     for name in ("sha256/cng", "sha256/cng-fresh"):
