@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import accumulate, islice
 
 from dedupe.status import Status
 
@@ -54,7 +55,7 @@ class Entries:
         self.folders.append(folder if folder[-1:] in (b"/", _NATIVE) else folder + _NATIVE)
         return len(self.folders) - 1
 
-    def add(self, folder: int, name: bytes, status: Status) -> None:
+    def add(self, folder: int, name: bytes, status: tuple[int, ...]) -> None:
         """Append one file."""
         size, modified_ns, changed_ns, device, inode = status
         if inode >= _WIDE:
@@ -78,6 +79,23 @@ class Entries:
         for column in (self.modified_ns, self.changed_ns):
             del column[i:]
             column.append(0)
+
+    def add_all(self, folder: int, names: Sequence[bytes], statuses: Sequence[tuple[int, ...]]) -> None:
+        """Append many files of one folder: as plain as can be, since a walk does it for every file."""
+        columns = (self.size, self.modified_ns, self.changed_ns, self.device, self.inode)
+        first = len(self)
+        try:
+            for column, values in zip(columns, zip(*statuses, strict=True), strict=False):
+                column.extend(values)
+        except OverflowError:  # some are out of the common range: those are kept apart
+            for column in columns:
+                del column[first:]
+            for name, status in zip(names, statuses, strict=True):
+                self.add(folder, name, status)
+            return
+        self.folder.extend(array("I", (folder,)) * len(names))
+        self.ends.extend(islice(accumulate(map(len, names), initial=len(self.names)), 1, None))
+        self.names += b"".join(names)
 
     def extend(self, other: Entries) -> None:
         """Append all files of another table."""
@@ -112,6 +130,13 @@ class Entries:
         """Return what the walk saw of a file."""
         modified_ns, changed_ns = self.times(i)
         return Status(self.size[i], modified_ns, changed_ns, self.device[i], self.inode_of(i))
+
+    def statuses(self, members: Sequence[int]) -> list[tuple[int, ...]]:
+        """Return what the walk saw of many files, as plain tuples."""
+        if self.wide or self.far:
+            return [tuple(self.status(i)) for i in members]
+        columns = (self.size, self.modified_ns, self.changed_ns, self.device, self.inode)
+        return list(zip(*(map(column.__getitem__, members) for column in columns), strict=True))
 
     def times(self, i: int) -> tuple[int, int]:
         """Return when a file was modified and changed, whatever the year."""
@@ -175,7 +200,8 @@ class Column:
             more = max(i + 1, len(self._known) * 5 // 4) - len(self._known)
             self._known.extend(bytes(more))
             self._values.extend(bytes(more * self._width))
-        self._values[i * self._width : (i + 1) * self._width] = value
+        at = i * self._width
+        self._values[at : at + self._width] = value
         self._known[i] = 1
 
     def __contains__(self, i: int) -> bool:
@@ -183,4 +209,7 @@ class Column:
 
     def get(self, i: int) -> bytes | None:
         """Return the value of a file, or None if it has none."""
-        return bytes(self._values[i * self._width : (i + 1) * self._width]) if i in self else None
+        if i >= len(self._known) or not self._known[i]:
+            return None
+        at = i * self._width
+        return bytes(self._values[at : at + self._width])

@@ -93,22 +93,20 @@ class Filters:
             return SkipReason.NOT_INCLUDED
         return None
 
-    def of_folder(self, folder: bytes, name: bytes) -> SkipReason | None:
+    def of_folder(self, path: bytes) -> SkipReason | None:
         """Return why a folder is not entered, or None."""
+        folder, name = os.path.split(path)
         if self.default_excludes:
-            path = folder + name
             if path in self.pseudo:
                 return SkipReason.PSEUDO_FILE_SYSTEM
             if _DEFAULT_EXCLUDES.fullmatch(name) or path.endswith(_TRASH):
                 return SkipReason.DEFAULT_EXCLUDE
-        if self.exclude and self.exclude.match(folder, name):
+        if self.exclude and self.exclude.match(os.path.join(folder, b""), name):
             return SkipReason.EXCLUDED
         return None
 
-    def of_size(self, size: int) -> SkipReason | None:
-        """Return why a file is left out for its size in bytes, or None."""
-        if self.min_size <= size <= self.max_size:
-            return None
+    def of_size(self, size: int) -> SkipReason:
+        """Return why a file of `size` bytes, which is not within bounds, is left out."""
         if size > self.max_size:
             return SkipReason.TOO_LARGE
         return SkipReason.TOO_SMALL if size else SkipReason.EMPTY

@@ -1,7 +1,8 @@
 """Which whole folders are identical, and how much of one another holds.  Works on a result only: reads nothing.
 
 Names are compared by content, so a result must say how many files lie below each folder (`ScanResult.folders`):
-unique files and entries that were left out must count, or "holds all of it" would be a lie.
+unique files and entries that were left out must count, or "holds all of it" would be a lie.  A file that has several
+names (hard links) but no copy is in no group and counts as unique: shares are never told too high.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from dedupe.result import FolderCount, Problem, ScanResult
 
 _LEAST = 0.5  # a folder of which no other holds half is no copy of anything
 _NEARLY = 0.9  # a folder further down that holds so much of the best says more than the one above it
-_VOTES = 32  # names of one content that may name a candidate: keeps contents with many copies from costing their square
+_VOTES = 8  # names of one content that may name a candidate: contents with many copies must not cost their square
 
 
 @dataclass(frozen=True, slots=True)

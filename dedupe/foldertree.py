@@ -50,7 +50,7 @@ class FolderTree:
     def __init__(self, groups: Iterable[Group], counts: Mapping[bytes, FolderCount]) -> None:
         self.sizes = array("Q")  # by group, counted from 0
         rows = self._rows(groups, counts)
-        self.paths = sorted(_with_all_above(rows, counts), key=_order)
+        self.paths = sorted(with_all_above((row[0] for row in rows), counts), key=_order)
         self.counts = [counts[path] for path in self.paths]
         numbers = {path: i for i, path in enumerate(self.paths)}
         self.above = [numbers.get(nearest(path, counts) or b"", -1) for path in self.paths]
@@ -112,15 +112,15 @@ class FolderTree:
         return self.paths[folder].removeprefix(self.paths[self.above[folder]]).lstrip(separator(self.paths[folder]))
 
 
-def _with_all_above(rows: list[tuple[bytes, int, int, bytes]], counts: Mapping[bytes, FolderCount]) -> Iterator[bytes]:
-    """Yield each folder of the rows and all listed folders above it, each once."""
+def with_all_above(folders: Iterable[bytes], known: Container[bytes]) -> Iterator[bytes]:
+    """Yield each known folder of those given and all known folders above them, each once."""
     seen: set[bytes] = set()
-    for row in rows:
-        place: bytes | None = row[0]
+    for folder in folders:
+        place: bytes | None = folder if folder in known else nearest(folder, known)
         while place is not None and place not in seen:
             seen.add(place)
             yield place
-            place = nearest(place, counts)
+            place = nearest(place, known)
 
 
 def _order(path: bytes) -> bytes:

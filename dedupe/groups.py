@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import overload
 
 from dedupe.entries import Entries
+from dedupe.paths import outside
 from dedupe.result import File
 
 
@@ -25,8 +26,8 @@ class FoundFiles(Sequence[File]):
 
     def _file(self, i: int) -> File:
         entries = self._entries
-        links = tuple(entries.paths(self._links[i])) if i in self._links else ()
-        return File(entries.path(i), entries.times(i)[0], entries.device[i], entries.inode_of(i), links)
+        links = tuple(map(outside, entries.paths(self._links[i]))) if i in self._links else ()
+        return File(outside(entries.path(i)), entries.times(i)[0], entries.device[i], entries.inode_of(i), links)
 
     def __iter__(self) -> Iterator[File]:
         return map(self._file, self._members)

@@ -6,6 +6,8 @@ import functools
 import os
 import sys
 
+from dedupe import windows
+
 _PSEUDO_PATHS = frozenset() if sys.platform == "win32" else frozenset({b"/proc", b"/sys", b"/dev"})
 _PSEUDO_KINDS = frozenset(
     b"autofs binfmt_misc bpf cgroup cgroup2 configfs debugfs devpts devtmpfs efivarfs fusectl fuse.gvfsd-fuse "
@@ -55,8 +57,6 @@ def kind_of(path: bytes) -> bytes | None:
 def may_map(folder: bytes) -> bool:
     """Tell whether files of a folder may be memory-mapped: local file systems only, never network or FUSE."""
     if sys.platform == "win32":
-        from dedupe import windows
-
         return windows.drive_kind(folder) == "fixed"
     kind = kind_of(folder)
     if kind is None:

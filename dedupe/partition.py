@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from dedupe import mounts
-from dedupe.confirm import AT_ONCE, SMALL, Suspects, Verdict
+from dedupe.confirm import AT_ONCE, SMALL, Suspects, SuspectsBatch, Verdict
 from dedupe.entries import Entries
 
 Class: TypeAlias = tuple[bytes | None, list[int]]  # digest, members
@@ -49,9 +49,9 @@ class Partition:
         self.done: list[Class] = []  # classes of two or more, complete
         self.again: list[list[int]] = []  # sets that verdicts gave rise to
 
-    def batches(self, sets: Iterable[Sequence[int]]) -> Iterator[list[Suspects]]:
+    def batches(self, sets: Iterable[Sequence[int]]) -> Iterator[SuspectsBatch]:
         """Yield batches of about equal cost; sets whose digests are all remembered need none."""
-        batch: list[Suspects] = []
+        batch = SuspectsBatch()
         files = size = 0
         for members in sets:
             for suspects in self._parts(members):
@@ -60,7 +60,7 @@ class Partition:
                 size += suspects.size * len(suspects.paths)
                 if files >= _FILES or size >= _BYTES:
                     yield batch
-                    batch, files, size = [], 0, 0
+                    batch, files, size = SuspectsBatch(), 0, 0
         if batch:
             yield batch
 
@@ -85,9 +85,9 @@ class Partition:
 
     def _suspects(self, members: Sequence[int], *, join: bool) -> Suspects:
         entries = self._entries
-        statuses = [entries.status(i) for i in members]
-        mapped = all(mounts.may_map(f) for f in {entries.folders[entries.folder[i]] for i in members})
-        return Suspects(statuses[0].size, members, entries.paths(members), statuses, join, mapped)
+        size = entries.size[members[0]]
+        mapped = size > SMALL and all(mounts.may_map(f) for f in {entries.folders[entries.folder[i]] for i in members})
+        return Suspects(size, members, entries.paths(members), entries.statuses(members), join, mapped)
 
     def take(self, suspects: Suspects, verdict: Verdict) -> None:
         """Put one verdict where it belongs."""

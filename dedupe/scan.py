@@ -24,11 +24,12 @@ from dedupe.errors import NothingUsableError
 from dedupe.fingerprint import Fingerprinter
 from dedupe.groups import FoundFiles
 from dedupe.partition import Class, Partition
+from dedupe.paths import absolute, outside
 from dedupe.pool import Pool
 from dedupe.progress import Progress
 from dedupe.result import Group, ScanResult, Totals
 from dedupe.version import __version__
-from dedupe.walk import Listing, absolute, walk
+from dedupe.walk import Listing, walk
 
 Sets: TypeAlias = "list[array[int]]"
 _COMPARED = BackendChoice("none", "bytes are compared, so no digest is needed")
@@ -38,6 +39,7 @@ class Scan:
     """The phases of a scan, each a method; used as a context manager, so that what was learnt is kept."""
 
     def __init__(self, config: ScanConfig, progress: Progress, executor: Executor | None) -> None:
+        self._roots = list(dict.fromkeys(absolute(os.fsencode(r)) for r in config.roots))
         self._clock = time.time_ns()
         self._begun = time.perf_counter()
         self._started = datetime.now(UTC).isoformat(timespec="seconds")
@@ -79,13 +81,13 @@ class Scan:
         """List all files below the roots."""
         own = (*self._config.own_files, *self._cache.files)
         with self._phase("walk", None):
-            for listing in walk(self._config, self._pool, own):
+            for listing in walk(self._config, self._roots, self._pool, own):
                 self._progress.reach(len(listing.entries))
             self._found = listing
         if listing.problems and not len(listing.entries) and len(listing.problems) >= len(self._config.roots):
             first = listing.problems[0]
-            raise NothingUsableError(f"Nothing could be scanned: {os.fsdecode(first.path)} {first.message}.")
-        self._cache.remember_roots([absolute(os.fsencode(r)) for r in self._config.roots], self._started)
+            raise NothingUsableError(f"Nothing could be scanned: {os.fsdecode(outside(first.path))} {first.message}.")
+        self._cache.remember_roots(self._roots, self._started)
 
     def same_size(self) -> Sets:
         """Return the sets of two or more names whose files have one size."""
@@ -130,6 +132,7 @@ class Scan:
         entries, prints = self._found.entries, self._prints
         unknown = array("I", (i for s in sets for i in s if i not in prints))
         done = 0
+        unknown = array("I", sorted(unknown))  # as they were listed: what lies together is read together
         with self._phase("fingerprint", len(unknown)):
             self._pool.is_warm(len(unknown))
             batches = fingerprint.batches(entries, unknown)
@@ -139,7 +142,7 @@ class Scan:
                 read = [(i, v) for i, v in zip(batch.members, found.values, strict=True) if v is not None]
                 for i, value in read:
                     prints.put(i, value)
-                self._cache.remember([self._learnt(i, None) for i, _ in read])
+                self._remember([i for i, _ in read], None)
                 self._found.problems += found.problems
                 self._bytes_read += found.bytes_read
                 done += len(batch.members)
@@ -174,12 +177,15 @@ class Scan:
         if self._backend is None:
             return
         for digest, members in verdict.classes:
-            self._cache.remember([self._learnt(i, digest) for i in members])
+            self._remember(members, digest)
 
-    def _learnt(self, i: int, digest: bytes | None) -> Learnt:
-        value = self._prints.get(i)
-        assert value is not None
-        return Learnt(self._found.entries.path(i), self._found.entries.status(i), value, digest)
+    def _remember(self, members: Sequence[int], digest: bytes | None) -> None:
+        if not self._cache.usable:
+            return
+        entries, prints = self._found.entries, self._prints
+        self._cache.remember(
+            [Learnt(entries.path(i), entries.status(i), prints.get(i) or b"", digest) for i in members]
+        )
 
     @property
     def _most(self) -> int | None:
@@ -195,13 +201,13 @@ class Scan:
             groups.append(Group(0, entries.size[members[0]], self._config.confirm, digest, files))
         groups.sort(key=lambda g: (-g.reclaimable_bytes, g.files[0].path))
         groups = [replace(g, id=n) for n, g in enumerate(groups, 1)]
-        problems = sorted(found.problems, key=lambda p: (p.path, p.kind))
+        problems = sorted((replace(p, path=outside(p.path)) for p in found.problems), key=lambda p: (p.path, p.kind))
         self._cache.close()
         return ScanResult(
             version=__version__,
             started=self._started,
             seconds=round(time.perf_counter() - self._begun, 3),
-            roots=[absolute(os.fsencode(r)) for r in self._config.roots],
+            roots=[outside(r) for r in self._roots],
             confirm=self._config.confirm,
             backend=self._choice,
             totals=Totals(

@@ -26,10 +26,14 @@ class Status(NamedTuple):
 
 def of_stat(s: os.stat_result) -> Status:
     """Return the status that a POSIX stat tells."""
-    return Status(s.st_size, s.st_mtime_ns, s.st_ctime_ns, s.st_dev, s.st_ino)
+    return tuple.__new__(Status, (s.st_size, s.st_mtime_ns, s.st_ctime_ns, s.st_dev, s.st_ino))  # half the time
 
 
 if sys.platform == "win32":
+
+    def of_entry(entry: os.DirEntry[bytes], *, follow: bool) -> tuple[int, ...]:
+        """Return the status of a directory entry, as a plain tuple: from a handle, as the listing may be old news."""
+        return tuple(of_path(entry.path, follow=follow))
 
     def of_path(path: bytes, *, follow: bool = False) -> Status:
         """Return the status of a file by its name; with `follow`, of what a link leads to."""
@@ -51,6 +55,12 @@ if sys.platform == "win32":
         return os.read(descriptor, length)
 
 else:
+
+    def of_entry(entry: os.DirEntry[bytes], *, follow: bool) -> tuple[int, ...]:
+        """Return the status of a directory entry, as a plain tuple: a million of them are made."""
+        s = entry.stat(follow_symlinks=follow)
+        return s.st_size, s.st_mtime_ns, s.st_ctime_ns, s.st_dev, s.st_ino
+
     # O_NONBLOCK: a FIFO that took the file's place must not hang us.  O_NOCTTY: nor a terminal become ours.
     _FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 

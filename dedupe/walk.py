@@ -9,10 +9,10 @@ import os
 import stat
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from dedupe import problems, status
+from dedupe import problems, status, windows
 from dedupe.config import AnyPath, ScanConfig
 from dedupe.entries import Entries
 from dedupe.filters import Filters
@@ -75,11 +75,56 @@ class Lister:
             listing.problems.append(problems.of_listing(path, error))
             return
         number = listing.entries.enter(path)
-        for child in children:
+        for child in self._files(listing, number, children):
             try:
-                self._child(listing, number, child, device)
+                self._other(listing, child, device)
             except OSError as error:
                 listing.problems.append(problems.of_listing(child.path, error))
+
+    def _files(self, listing: Listing, number: int, children: list[os.DirEntry[bytes]]) -> list[os.DirEntry[bytes]]:
+        """Append the regular files of a folder; return the entries of other kinds.
+
+        The walk spends its time in this loop, so it calls as little as it can.
+        """
+        folder, filters, follow = listing.entries.folders[number], self.filters, self.follow
+        any_names, least, most, own = filters.any_names, filters.min_size, filters.max_size, self.own
+        names: list[bytes] = []
+        statuses: list[tuple[int, ...]] = []
+        others: list[os.DirEntry[bytes]] = []
+        for child in children:
+            try:
+                if sys.platform == "win32" and (reason := self._windows_only(child)):
+                    listing.skipped[reason] += 1
+                elif not child.is_file(follow_symlinks=follow):
+                    others.append(child)
+                elif any_names and (reason := filters.of_file(folder, child.name)):
+                    listing.skipped[reason] += 1
+                else:
+                    found = status.of_entry(child, follow=follow)
+                    if found[3:] in own or not least <= found[0] <= most:
+                        listing.skipped[self._left_out(found)] += 1
+                    else:
+                        names.append(child.name)
+                        statuses.append(found)
+            except OSError as error:
+                listing.problems.append(problems.of_listing(child.path, error))
+        listing.entries.add_all(number, names, statuses)
+        return others
+
+    def _left_out(self, found: tuple[int, ...]) -> SkipReason:
+        return SkipReason.OWN_OUTPUT if found[3:] in self.own else self.filters.of_size(found[0])
+
+    def file(self, listing: Listing, number: int, name: bytes) -> None:
+        """Append one file that was named itself, or count why it is left out."""
+        folder = listing.entries.folders[number]
+        if reason := self.filters.of_file(folder, name):
+            listing.skipped[reason] += 1
+            return
+        found = status.of_path(folder + name)
+        if found[3:] in self.own or not self.filters.min_size <= found[0] <= self.filters.max_size:
+            listing.skipped[self._left_out(found)] += 1
+        else:
+            listing.entries.add(number, name, found)
 
     def _first_visit(self, path: bytes) -> bool:
         seen = os.stat(path)
@@ -87,80 +132,40 @@ class Lister:
         self.visited.add((seen.st_dev, seen.st_ino))
         return not known
 
-    def _child(self, listing: Listing, number: int, child: os.DirEntry[bytes], device: int) -> None:
-        """Sort one directory entry in: file, folder, link or special."""
-        folder = listing.entries.folders[number]
-        if sys.platform == "win32" and (reason := self._windows_only(child)):
-            listing.skipped[reason] += 1
-        elif child.is_file(follow_symlinks=self.follow):
-            reason = self.filters.of_file(folder, child.name) if self.filters.any_names else None
-            if reason is None:
-                reason = self.file(listing, number, child.name, child)
-            if reason is not None:
-                listing.skipped[reason] += 1
-        elif child.is_dir(follow_symlinks=self.follow):
-            reason = self._folder_rule(folder, child, device)
-            if reason is not None:
-                listing.skipped[reason] += 1
-            elif child.path not in self.boundaries:
-                listing.waiting.append((child.path, device))
-        else:
+    def _other(self, listing: Listing, child: os.DirEntry[bytes], device: int) -> None:
+        """Sort in what is no file: a folder, a link or something special."""
+        if not child.is_dir(follow_symlinks=self.follow):
             listing.skipped[SkipReason.SYMLINK if child.is_symlink() else SkipReason.SPECIAL] += 1
+        elif reason := self._folder_rule(child, device):
+            listing.skipped[reason] += 1
+        elif child.path not in self.boundaries:
+            listing.waiting.append((child.path, device))
 
-    def file(self, listing: Listing, number: int, name: bytes, child: os.DirEntry[bytes] | bytes) -> SkipReason | None:
-        """Append one regular file, or return why it is left out."""
-        if sys.platform == "win32" or isinstance(child, bytes):
-            found = status.of_path(child if isinstance(child, bytes) else child.path, follow=self.follow)
-        else:
-            found = status.of_stat(child.stat(follow_symlinks=self.follow))
-        if self.own and (found.device, found.inode) in self.own:
-            return SkipReason.OWN_OUTPUT
-        if not self.filters.min_size <= found.size <= self.filters.max_size:
-            return self.filters.of_size(found.size)
-        listing.entries.add(number, name, found)
-        return None
-
-    def _folder_rule(self, folder: bytes, child: os.DirEntry[bytes], device: int) -> SkipReason | None:
-        reason = self.filters.of_folder(folder, child.name)
+    def _folder_rule(self, child: os.DirEntry[bytes], device: int) -> SkipReason | None:
+        reason = self.filters.of_folder(child.path)
         if reason is None and self.one_file_system and child.stat(follow_symlinks=self.follow).st_dev != device:
             reason = SkipReason.OTHER_FILE_SYSTEM
         return reason
 
     def _windows_only(self, child: os.DirEntry[bytes]) -> SkipReason | None:
         """Return why Windows' attributes keep an entry out: placeholders are judged without opening them."""
-        from dedupe import windows
-
-        seen = child.stat(follow_symlinks=False)
-        if windows.is_junction_or_link(seen.st_file_attributes, seen.st_reparse_tag) and not self.follow:
-            return SkipReason.SYMLINK
-        if windows.is_cloud_placeholder(seen.st_file_attributes) and not self.cloud_files:
-            return SkipReason.CLOUD
+        if sys.platform == "win32":
+            seen = child.stat(follow_symlinks=False)
+            if windows.is_junction_or_link(seen.st_file_attributes, seen.st_reparse_tag) and not self.follow:
+                return SkipReason.SYMLINK
+            if windows.is_cloud_placeholder(seen.st_file_attributes) and not self.cloud_files:
+                return SkipReason.CLOUD
         return None
 
 
-def absolute(path: bytes) -> bytes:
-    """Return a path made absolute as the user reached it: links stay, `..` is only folded where that is the same."""
-    if sys.platform == "win32":
-        from dedupe import windows
-
-        return windows.extended(path)
-    folded = os.path.abspath(path)
-    if b".." in path.split(b"/"):
-        try:
-            same = os.path.samefile(folded, path)
-        except OSError:
-            same = False
-        return folded if same else os.path.realpath(path)
-    return folded.replace(b"//", b"/", 1) if folded.startswith(b"//") else folded
-
-
-def walk(config: ScanConfig, pool: Pool, own_files: Iterable[AnyPath | int]) -> Iterator[Listing]:
+def walk(
+    config: ScanConfig, roots: Sequence[bytes], pool: Pool, own_files: Iterable[AnyPath | int]
+) -> Iterator[Listing]:
     """Yield the listing of the whole scan, growing, each time that it grew; the last one is complete.
 
-    `own_files` are those that the scan itself writes: they take no part.
+    `roots` are absolute; `own_files` are those that the scan itself writes: they take no part.
     Problems with roots are listed first.  The order of entries depends on the machine: nothing may rely on it.
     """
-    roots = list(dict.fromkeys(absolute(os.fsencode(r)) for r in config.roots))
     own = {(s.device, s.inode) for p in own_files if (s := _status_or_none(p))}
     rules = Lister(
         filters=Filters.of(config),
@@ -210,12 +215,9 @@ def _start(rules: Lister, total: Listing, root: bytes, folders: dict[bytes, int]
         elif stat.S_ISREG(seen.st_mode):
             path = os.path.realpath(root) if os.path.islink(root) else root  # a link itself is never opened
             folder, name = os.path.split(path)
-            reason = rules.filters.of_file(folder + b"/", name)
-            if reason is None and folder not in folders:
+            if folder not in folders:
                 folders[folder] = total.entries.enter(folder)
-            reason = reason or rules.file(total, folders[folder], name, path)
-            if reason is not None:
-                total.skipped[reason] += 1
+            rules.file(total, folders[folder], name)
         else:
             message = "is neither a file nor a folder: name something that holds data"
             total.problems.append(Problem(root, ProblemKind.NOT_A_FILE, message))

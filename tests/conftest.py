@@ -6,7 +6,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +27,7 @@ def need(condition: object, reason: str) -> None:
 
 
 @pytest.fixture(autouse=True)
-def no_users_cache(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def no_users_cache(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Make the default cache raise in this process, and lie in a folder of its own in processes that tests start."""
 
     def refuse() -> str:
@@ -39,7 +39,7 @@ def no_users_cache(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.Tem
     for name in ("CI", "NO_COLOR", "TERM"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(cache, "default_path", refuse)
-    yield home
+    return home
 
 
 @pytest.fixture

@@ -27,9 +27,7 @@ def naive_groups(root: Path, *, least: int = 1) -> Groups:
             seen = os.stat(path)
             with open(path, "rb") as file:
                 contents[file.read()][seen.st_dev, seen.st_ino].append(path)
-    return {
-        frozenset(name for names in same.values() for name in names) for same in contents.values() if len(same) > 1
-    }
+    return {frozenset(name for names in same.values() for name in names) for same in contents.values() if len(same) > 1}
 
 
 def all_names(result: ScanResult) -> Groups:

@@ -61,15 +61,18 @@ class StrictBcrypt:
         return entry
 
     def _BCryptOpenAlgorithmProvider(self, out, name, implementation, flags):
+        """Open an algorithm by CNG's name for it."""
         if name not in {"MD5", "SHA1", "SHA256", "SHA384", "SHA512"}:
             return NOT_FOUND
         self.open_providers[self._new(out)] = (self._pretend or name).lower()
         return OK
 
     def _BCryptCloseAlgorithmProvider(self, handle, flags):
+        """Close an open algorithm; closing it twice is an error."""
         return OK if self.open_providers.pop(handle, None) else INVALID_HANDLE
 
     def _BCryptCreateHash(self, provider, out, memory, memory_size, secret, secret_size, flags):
+        """Make a hash object; CNG's own memory, no secret, and no flag but the reusable one."""
         if provider not in self.open_providers:
             return INVALID_HANDLE
         if (
@@ -85,6 +88,7 @@ class StrictBcrypt:
         return OK
 
     def _BCryptHashData(self, handle, data, size, flags):
+        """Take in `size` bytes at an address, unless the object is finished."""
         found = self.open_hashes.get(handle)
         if found is None or found.dead:
             return INVALID_HANDLE
@@ -95,6 +99,7 @@ class StrictBcrypt:
         return OK
 
     def _BCryptDuplicateHash(self, handle, out, memory, memory_size, flags):
+        """Copy an unfinished hash object."""
         found = self.open_hashes.get(handle)
         if found is None or found.dead:
             return INVALID_HANDLE
@@ -105,6 +110,7 @@ class StrictBcrypt:
         return OK
 
     def _BCryptFinishHash(self, handle, out, size, flags):
+        """Write a digest of exactly its size; only a reusable hash object lives on, and starts anew."""
         found = self.open_hashes.get(handle)
         if found is None or found.dead:
             return INVALID_HANDLE
@@ -118,9 +124,11 @@ class StrictBcrypt:
         return OK
 
     def _BCryptDestroyHash(self, handle):
+        """Free a hash object in any state."""
         return OK if self.open_hashes.pop(handle, None) else INVALID_HANDLE
 
     def _new(self, out):
+        """Write a new handle through a pointer, and return it."""
         handle = next(self._handles)
         ctypes.c_void_p.from_address(out).value = handle
         return handle

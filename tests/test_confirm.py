@@ -198,9 +198,7 @@ def test_what_changed_since_the_walk_is_told_and_costs_the_others_nothing(
 @posix
 @pytest.mark.parametrize("at", [1, 3, 7, 10])
 @pytest.mark.parametrize("victim", [0, 1, 3])
-@pytest.mark.parametrize(
-    "change", [_rewrite, _put_back, _shrink, _grow], ids=["rewrite", "put back", "shrink", "grow"]
-)
+@pytest.mark.parametrize("change", [_rewrite, _put_back, _shrink, _grow], ids=["rewrite", "put back", "shrink", "grow"])
 def test_what_changes_while_it_is_read_is_in_no_class(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: Callable[[Path], None], victim: int, at: int
 ) -> None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import BinaryIO
 
 from dedupe.errors import NothingUsableError, UsageError
-from dedupe.report import Format, Style, format_for
+from dedupe.report import FORMATS, Format, Style, format_for
 from dedupe.result import ScanResult
 
 # How our own reports begin: one that lies inside a root may be replaced by its successor, anything else may not.
@@ -123,6 +123,20 @@ class Outputs:
 
     def __exit__(self, *_: object) -> None:
         self.discard()
+
+
+def standard_output(name: str | None, outputs: Sequence[str]) -> Format | None:
+    """Return the format for standard output, or None for nothing.
+
+    Raises:
+        UsageError: `name` is no format that standard output can take.
+    """
+    if name is None:
+        return None if outputs else FORMATS["text"]
+    known = [n for n, form in FORMATS.items() if not form.binary and n != "html"]
+    if name not in known:
+        raise UsageError(f"{name!r} is no format for standard output: choose one of {', '.join(known)}.")
+    return FORMATS[name]
 
 
 def _lies_below(place: bytes, root: bytes) -> bool:

@@ -13,7 +13,6 @@ from dedupe.config import BackendName, Confirm, ScanConfig
 from dedupe.errors import UsageError
 
 if TYPE_CHECKING:
-    from dedupe.report import Format
     from dedupe.result import ScanResult
 
 _XXH3 = "xxh3 is a fingerprint, not a proof: where a remembered xxh3 digest stands for a file, equality is not proven."
@@ -99,17 +98,17 @@ def scan(
     if cache is not None and no_cache:
         raise UsageError("--cache and --no-cache contradict each other: give one of them.")
     from dedupe.cache import default_path
-    from dedupe.cli.output import Outputs
+    from dedupe.cli.output import Outputs, standard_output
     from dedupe.find import find_duplicates
+    from dedupe.paths import absolute
     from dedupe.progress import Bars, Silent
     from dedupe.report import Style
-    from dedupe.walk import absolute
 
     roots = [absolute(os.fsencode(p)) for p in paths or ()]
     if files_from is not None:
         roots += values.path_list(files_from, null=null)
     kept = None if no_cache else cache or default_path()
-    shown = _standard_output(format_, output or [])
+    shown = standard_output(format_, output or [])
     with Outputs(
         output or [], roots, (os.fsencode(kept + end) for end in ("", "-wal", "-shm")) if kept else ()
     ) as outputs:
@@ -138,18 +137,6 @@ def scan(
         style = Style(colour=console.wants_colour(), null=null, all_problems=verbose)
         console.write(shown.render(result, style), text=not shown.binary and not null)
     return Exit.INCOMPLETE if result.problems else Exit.DONE
-
-
-def _standard_output(name: str | None, output: list[str]) -> Format | None:
-    """Return the format for standard output, or None for nothing."""
-    from dedupe.report import FORMATS
-
-    if name is None:
-        return None if output else FORMATS["text"]
-    known = [n for n, form in FORMATS.items() if not form.binary and n != "html"]
-    if name not in known:
-        raise UsageError(f"{name!r} is no format for standard output: choose one of {', '.join(known)}.")
-    return FORMATS[name]
 
 
 def _tell(result: ScanResult, *, shown: bool, verbose: bool) -> None:

@@ -7,10 +7,10 @@ import json
 import os
 import sys
 import tempfile
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from dedupe.errors import BackendError
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from dedupe.digests.base import Backend
 
 _FORMAT = "dedupe-backends/1"
-_BUDGET = 0.04  # seconds after which no further round begins; a round takes about a millisecond a backend
-_ROUNDS = 12
-_SMALL, _LARGE = 256, 256 << 10  # bytes of the two inputs whose times give the cost of a call and of a byte
+_ENOUGH, _LIMIT = 0.04, 0.07  # seconds after which no further round begins: with _FEW rounds done, and in any case
+_FEW, _MANY = 3, 16  # rounds; one takes less than a millisecond a backend, and a busy computer spoils some
+_SMALL, _LARGE = 256, 128 << 10  # bytes of the two inputs whose times give the cost of a call and of a byte
 _CALLS = 8  # small digests timed at once: one is shorter than some clocks' step
 
 
@@ -46,15 +46,15 @@ def measure(algorithm: str, backends: Sequence[Backend]) -> dict[str, Speed]:
     data = memoryview(bytes(range(256)) * (_LARGE // 256))
     best = {backend.name: [float("inf"), float("inf")] for backend in backends}
     digests: dict[bytes, str] = {}
-    begun = time.perf_counter()
-    for number in range(_ROUNDS):
+    begun = perf_counter()
+    for number in range(1, _MANY + 1):
         for backend in backends if number % 2 else reversed(backends):  # nobody is always first
             times = best[backend.name]
             digest, seconds = _timed(backend, algorithm, data)
             digests[digest] = backend.name
             times[1] = min(times[1], seconds)
             times[0] = min(times[0], *(_timed(backend, algorithm, data[:_SMALL], _CALLS)[1] for _ in range(2)))
-        if time.perf_counter() - begun > _BUDGET:
+        if perf_counter() - begun > (_ENOUGH if number >= _FEW else _LIMIT):
             break
     if len(digests) > 1:
         raise BackendError(
@@ -66,10 +66,10 @@ def measure(algorithm: str, backends: Sequence[Backend]) -> dict[str, Speed]:
 
 def _timed(backend: Backend, algorithm: str, data: memoryview, calls: int = 1) -> tuple[bytes, float]:
     """Return a digest and the seconds that one took."""
-    begun = time.perf_counter()
+    begun = perf_counter()
     for _ in range(calls):
         digest = backend.hasher(algorithm, data).digest()
-    return digest, (time.perf_counter() - begun) / calls
+    return digest, (perf_counter() - begun) / calls
 
 
 def _speed(small: float, large: float) -> Speed:

@@ -6,8 +6,9 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 
 from dedupe import names
+from dedupe.folders import compare_folders
 from dedupe.report.base import Style
-from dedupe.report.units import binary_size, counted
+from dedupe.report.units import binary_size, counted, percent
 from dedupe.result import Group, Problem, ScanResult, SkipReason, Totals
 
 _FIRST_PROBLEMS = 5
@@ -33,6 +34,8 @@ def render(result: ScanResult, style: Style) -> Iterator[bytes]:
     """Yield the groups, most reclaimable first, then the totals; each piece is whole lines."""
     for group in result.groups:
         yield _lines(_group(group, style))
+    if style.folders:
+        yield _lines(_folders(result, style))
     yield _lines(summary(result, style))
 
 
@@ -57,6 +60,32 @@ def _group(group: Group, style: Style) -> Iterator[str]:
         for link in file.links:
             yield _painted(f"    = {names.shown(link)} (hard link)", _DIM, style)
     yield ""
+
+
+def _folders(result: ScanResult, style: Style) -> Iterator[str]:
+    if not result.folders:
+        yield from ("Folders were not compared: this result does not say what else they hold.", "")
+        return
+    found = compare_folders(result)
+    yield _painted(f"Identical folders: {counted(len(found.identical), 'set')}", _BOLD, style)
+    for same in found.identical:
+        size = f"{counted(same.files, 'file')}, {binary_size(same.bytes)} in each"
+        yield f"  {size}, {binary_size(same.reclaimable_bytes)} reclaimable{_left_out(same.left_out)}"
+        for folder in same.folders:
+            yield f"    {names.shown(folder)}"
+    yield ""
+    yield _painted(f"Folders that another holds: {len(found.contained):,}", _BOLD, style)
+    for held in found.contained:
+        share = percent(held.held_files, held.files)
+        files = f"{held.held_files:,} of {counted(held.files, 'file')}, {binary_size(held.held_bytes)}"
+        links = f", {held.linked_files:,} of them as hard links" if held.linked_files else ""
+        yield f"  {names.shown(held.holder)} holds {share} of {names.shown(held.folder)}:"
+        yield f"    {files}{links}{_left_out(held.left_out)}"
+    yield ""
+
+
+def _left_out(entries: int) -> str:
+    return f" ({counted(entries, 'entry', 'entries')} not compared)" if entries else ""
 
 
 def summary(result: ScanResult, style: Style) -> Iterator[str]:

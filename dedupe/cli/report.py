@@ -1,0 +1,70 @@
+"""`dedupe report`: a saved report to other formats.  Scans nothing."""
+
+from __future__ import annotations
+
+import os
+from typing import Annotated
+
+import typer
+
+from dedupe.cli import console
+from dedupe.cli.exits import Exit
+from dedupe.errors import NothingUsableError, UsageError
+
+_Report = Annotated[
+    str,
+    typer.Argument(
+        metavar="REPORT",
+        help="A JSON report of dedupe, or a report of fclones (JSON, CSV), rmlint (JSON), jdupes (JSON) or fdupes.",
+    ),
+]
+_Output = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="FILE",
+        help="Write a report; its ending chooses the format: .csv .json .jsonl .html .db .txt. May be repeated.",
+    ),
+]
+_Format = Annotated[
+    str | None,
+    typer.Option(
+        "--format",
+        metavar="FORMAT",
+        help="For standard output: text, csv, json, jsonl or paths. By default text, or nothing with --output.",
+    ),
+]
+_Null = Annotated[bool, typer.Option("--null", help="NUL ends a path in --format paths, not a new line.")]
+_Folders = Annotated[
+    bool, typer.Option("--folders", help="Tell identical and contained folders in text, json and jsonl, too.")
+]
+
+
+@console.guarded
+def report(
+    saved: _Report, output: _Output = None, format_: _Format = None, null: _Null = False, folders: _Folders = False
+) -> Exit:
+    """Turn a saved report into other formats."""
+    from dedupe.cli.output import Outputs, standard_output
+    from dedupe.report import Style
+    from dedupe.report.load import load_report
+
+    shown = standard_output(format_, output or [])
+    with Outputs(output or []) as outputs:
+        if os.fsencode(os.path.realpath(saved)) in outputs.own_files:
+            raise UsageError(f"{saved} is the report to be read: name another file to write to.")
+        result = load_report(_content(saved), os.fsencode(saved))
+        outputs.write(result, Style(to_file=True, all_problems=True, folders=folders, null=null))
+    for note in result.notes:
+        console.say(f"dedupe: {note}")
+    if shown is not None:
+        style = Style(colour=console.wants_colour(), null=null, folders=folders)
+        console.write(shown.render(result, style), text=not null)
+    return Exit.DONE
+
+
+def _content(path: str) -> bytes:
+    try:
+        with open(path, "rb") as file:
+            return file.read()
+    except OSError as error:
+        raise NothingUsableError(f"The report {path} cannot be read: {error.strerror}.") from error

@@ -1,0 +1,30 @@
+"""From the paths that users write to those used inside, and back.  Absolute ones only; reads no folder."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from dedupe import winpath
+
+
+def absolute(path: bytes) -> bytes:
+    """Return a path made absolute as the user reached it: links stay, `..` is only folded where that is the same.
+
+    On Windows an extended-length one, which has no limit of 260 characters.
+    """
+    if sys.platform == "win32":
+        return winpath.extended(path)
+    folded = os.path.abspath(path)
+    if b".." in path.split(b"/"):
+        try:
+            same = os.path.samefile(folded, path)
+        except OSError:
+            same = False
+        return folded if same else os.path.realpath(path)
+    return folded.replace(b"//", b"/", 1) if folded.startswith(b"//") else folded
+
+
+def outside(path: bytes) -> bytes:
+    """Return a path as users write it: on Windows without the mark of an extended-length one."""
+    return winpath.plain(path) if sys.platform == "win32" else path

@@ -1,0 +1,120 @@
+"""Results made by hand for the tests of reports: no scan, so that any name and number can be tried."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from hypothesis import strategies as st
+
+from dedupe.digests.base import BackendChoice
+from dedupe.report import FORMATS, Style
+from dedupe.result import File, FolderCount, Group, Problem, ProblemKind, ScanResult, SkipReason, Totals
+
+HOSTILE = (
+    b"caf\xe9.bin",
+    "\u524d.flac".encode(),
+    "caf\u00e9 \U0001f600".encode(),
+    b"trailing space ",
+    "em space\u2003".encode(),
+    b" leading",
+    b"tab\t",
+    b"return\r",
+    b'new\nline,"comma"',
+    b"\x1b[31mred",
+    "bidi\u202egnp.exe".encode(),
+    b"=1+1",
+    b"@SUM(A1)",
+    b"-2+3",
+    b"literal \\x41",
+    b"\xed\xa0\x80 lone surrogate",
+    b"</script><script>alert(1)<",
+    "line\u2028separator".encode(),
+)
+
+
+def group(number: int, size: int, paths: Sequence[bytes], digest: bytes | None = b"\xab" * 32) -> Group:
+    """Return a group of physical files, a name each."""
+    files = tuple(File(path, 1_700_000_000_123_456_789 + i, 2049, 100 * number + i) for i, path in enumerate(paths))
+    return Group(number, size, "bytes" if digest is None else "sha256", digest, files)
+
+
+def result(
+    groups: Sequence[Group] = (),
+    problems: Sequence[Problem] = (),
+    skipped: Mapping[SkipReason, int] | None = None,
+    folders: Mapping[bytes, FolderCount] | None = None,
+) -> ScanResult:
+    """Return a result with totals that fit its groups."""
+    redundant = sum(len(each.files) - 1 for each in groups)
+    return ScanResult(
+        version="0.1.0",
+        started="2026-01-02T03:04:05Z",
+        seconds=1.25,
+        roots=(b"/data",),
+        confirm="sha256",
+        backend=BackendChoice("hashlib", "the only one here"),
+        totals=Totals(
+            files=redundant + len(groups),
+            bytes=sum(each.size * len(each.files) for each in groups),
+            skipped=skipped or {},
+            groups=len(groups),
+            redundant_files=redundant,
+            reclaimable_bytes=sum(each.reclaimable_bytes for each in groups),
+            problems=len(problems),
+        ),
+        groups=groups,
+        problems=problems,
+        folders=folders or {},
+    )
+
+
+def hostile_result() -> ScanResult:
+    """Return a result whose names try everything: as files, links, folders, problems and roots."""
+    paths = [b"/data/" + name for name in HOSTILE]
+    linked = replace(group(2, 5, [b"/data/a", b"/data/b"]).files[0], links=tuple(sorted(paths)))
+    groups = (
+        group(1, 4096, paths),
+        Group(2, 5, "sha256", b"\xcd" * 32, (linked, File(b"/data/" + HOSTILE[0] + b"/x", -1, 2**63, 2**64 + 1))),
+        group(3, 0, [b"/data/empty 1", b"/data/empty 2"], digest=None),
+    )
+    problems = [Problem(path, ProblemKind.PERMISSION, "not\x1b allowed: \u202e") for path in paths]
+    made = result(groups, problems, {SkipReason.EMPTY: 1, SkipReason.SYMLINK: 3})
+    return replace(made, roots=(b"/data", b"/caf\xe9"), notes=("a note \u202e",))
+
+
+def rendered(name: str, of: ScanResult, style: Style | None = None) -> bytes:
+    """Return a whole report."""
+    return b"".join(FORMATS[name].render(of, style or Style()))
+
+
+_parts = st.binary(min_size=1, max_size=8).map(lambda b: b.replace(b"\0", b"_").replace(b"/", b"_"))
+_paths = st.lists(_parts, min_size=1, max_size=3).map(lambda parts: b"/" + b"/".join(parts))
+
+
+@st.composite
+def results(draw: st.DrawFn) -> ScanResult:
+    """Return results with any names, numbers, links, problems and folders."""
+    groups = []
+    for number in range(1, draw(st.integers(0, 4)) + 1):
+        files = [_file(draw, path) for path in draw(st.lists(_paths, min_size=2, max_size=4, unique=True))]
+        digest = draw(st.none() | st.binary(min_size=32, max_size=32))
+        groups.append(
+            Group(number, draw(st.integers(0, 2**63 - 1)), "sha256" if digest else "bytes", digest, tuple(files))
+        )
+    kinds = st.sampled_from(ProblemKind)
+    problems = tuple(draw(st.lists(st.builds(Problem, _paths, kinds, st.text(max_size=9)), max_size=3)))
+    skipped = draw(st.dictionaries(st.sampled_from(SkipReason), st.integers(1, 10**9), max_size=3))
+    return result(tuple(groups), problems, skipped, _folders(draw, groups))
+
+
+def _file(draw: st.DrawFn, path: bytes) -> File:
+    numbers = st.integers(0, 2**64)
+    modified = draw(st.integers(-(2**63), 2**63 - 1))
+    return File(path, modified, draw(numbers), draw(numbers), tuple(sorted(draw(st.sets(_paths, max_size=2)))))
+
+
+def _folders(draw: st.DrawFn, groups: Iterable[Group]) -> dict[bytes, FolderCount]:
+    counts = st.integers(0, 2**40)
+    above = sorted({file.path.rpartition(b"/")[0] or b"/" for each in groups for file in each.files})
+    return {folder: FolderCount(draw(counts), draw(counts), draw(counts)) for folder in above if draw(st.booleans())}
