@@ -7,7 +7,9 @@ from typing import Annotated
 import typer
 
 from dedupe.cli import cache, console
+from dedupe.cli.bench import bench
 from dedupe.cli.exits import EPILOG
+from dedupe.cli.hash import hash_
 from dedupe.cli.report import report
 from dedupe.cli.scan import scan
 from dedupe.version import __version__
@@ -23,6 +25,8 @@ app = typer.Typer(
 )
 app.command(epilog=EPILOG)(scan)
 app.command(epilog=EPILOG)(report)
+app.command("hash", epilog=EPILOG)(hash_)
+app.command(epilog=EPILOG)(bench)
 app.add_typer(cache.app, name="cache")
 
 

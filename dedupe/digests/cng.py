@@ -69,10 +69,10 @@ class _Provider:
     Safe for threads: CNG is, where no two calls use one hash object at once, and a hash object has one owner.
     """
 
-    def __init__(self, library: Any, cng_name: str, digest_size: int) -> None:
+    def __init__(self, library: Any, cng_name: str, digest_size: int, *, reuse: bool = True) -> None:
         self.library = library
         self._digest_size = digest_size
-        self._create_flags = _REUSABLE
+        self._create_flags = _REUSABLE if reuse else 0
         self._idle: list[int] = []  # its append and pop are atomic
         handle = ctypes.c_void_p()
         status = library.BCryptOpenAlgorithmProvider(ctypes.addressof(handle), cng_name, None, 0)
@@ -181,6 +181,8 @@ class CngHasher:
 class CngBackend:
     """CNG, an algorithm at a time: one is opened and tested when it is first asked for.
 
+    Without `reuse` every digest has a hash object of its own, which only tells what reusing them is worth.
+
     Raises:
         BackendError: this is not Windows, or its bcrypt.dll cannot be loaded.
     """
@@ -188,8 +190,9 @@ class CngBackend:
     name = "cng"
     algorithms = frozenset(_ALGORITHMS)
 
-    def __init__(self, library: Any = None) -> None:
+    def __init__(self, library: Any = None, *, reuse: bool = True) -> None:
         self._library = _declared(library or _system_library())
+        self._reuse = reuse
         self._providers: dict[str, _Provider] = {}
         self._opening = threading.Lock()
 
@@ -207,15 +210,17 @@ class CngBackend:
         with self._opening:
             if algorithm not in self._providers:
                 try:
-                    self._providers[algorithm] = _tested(self._library, cng_name, bytes.fromhex(vector))
+                    self._providers[algorithm] = _tested(
+                        self._library, cng_name, bytes.fromhex(vector), reuse=self._reuse
+                    )
                 except DedupeError as error:
                     raise BackendError(f"the cng backend cannot compute {algorithm} here: {error}") from error
             return self._providers[algorithm]
 
 
-def _tested(library: Any, cng_name: str, vector: bytes) -> _Provider:
+def _tested(library: Any, cng_name: str, vector: bytes, *, reuse: bool) -> _Provider:
     """Open an algorithm and hold it against a known digest: fresh, gone on with after a digest, and used again."""
-    provider = _Provider(library, cng_name, len(vector))
+    provider = _Provider(library, cng_name, len(vector), reuse=reuse)
     try:
         for first, rest in ((b"abc", b""), (b"a", b"bc")):  # the second time with the first one's hash object
             hasher = CngHasher(provider)

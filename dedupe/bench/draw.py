@@ -1,0 +1,176 @@
+"""Draws a record on a terminal, or as plain lines where there is none.  Calculates nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from rich.box import SIMPLE
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from dedupe.bench import tables
+from dedupe.bench.participants import MEANINGS
+from dedupe.bench.peers import Peer
+from dedupe.bench.record import Record
+from dedupe.bench.stats import rate, summarise
+
+BAR = 24  # characters of the longest bar
+FEW = 4  # cases that get a table each; more share one table, a column each
+
+_VERDICTS = {
+    "acts": "the switch acts",
+    "no change": "does not depend on these instructions: the switch acts on others",
+    "ignored": "the switch is ignored here: not even AES changed",
+    "unknown": "cannot be told: no control, or too much noise",
+}
+
+
+def draw(record: Record, console: Console) -> None:
+    """Draw everything that a record holds."""
+    _environment(record, console)
+    if record.effects:
+        _effects(record, console)
+        return
+    cases = tables.cases(record)
+    data = f"seed {record.seed}" if record.seed is not None else "random bytes"
+    _say(console, f"{record.kind}: {record.says}; {data}, {record.rounds} rounds in turn, digests compared on each")
+    if len(cases) <= FEW:
+        for case in cases:
+            console.print(_case(record, case, console))
+    else:
+        console.print(_matrix(record, cases))
+    _legend(record, console)
+    if record.kind == "small":
+        _turns(record, console)
+    if record.peers:
+        console.print(_peers(record.peers))
+    for note in (*tables.notes(record), *record.environment.warnings):
+        _say(console, f"Note: {note}")
+
+
+def draw_comparison(old: Record, new: Record, console: Console) -> None:
+    """Draw two records side by side."""
+    facts = _table("", "old", "new")
+    for name, before, after in tables.differences(old, new):
+        facts.add_row(name, escape(before), escape(after))
+    console.print(facts)
+    changes = tables.compare(old, new)
+    if not changes:
+        _say(console, f"The two have nothing in common: {old.kind} and {new.kind}, or other participants and sizes.")
+        return
+    table = _table("participant", "case", "=old GB/s", "=new GB/s", "=new / old")
+    for change in changes:
+        table.add_row(change.participant, change.case, f"{change.old:.2f}", f"{change.new:.2f}", f"{change.ratio:.2f}")
+    console.print(table)
+
+
+def _say(console: Console, line: str) -> None:
+    console.print(line, markup=False, highlight=False, soft_wrap=not console.is_terminal)
+
+
+def _table(*columns: str) -> Table:
+    """Return an empty table; columns whose name begins with `=` hold numbers."""
+    table = Table(box=SIMPLE, pad_edge=False)
+    for column in columns:
+        table.add_column(column.removeprefix("="), justify="right" if column.startswith("=") else "left", no_wrap=True)
+    return table
+
+
+def _environment(record: Record, console: Console) -> None:
+    where = record.environment
+    _say(console, f"{where.cpu} ({where.cores} cores); {' '.join(where.flags) or 'flags unknown'}")
+    _say(console, f"{where.system}; {where.python}; {where.openssl}; xxHash {where.xxhash}")
+
+
+def _case(record: Record, case: str, console: Console) -> Table:
+    """Return the table of one case, the fastest first, with bars on a terminal."""
+    table = _table(
+        case, "code", "use", "=GB/s", *([""] if console.is_terminal else []), "=min ms", "=median", "=max", "=spread"
+    )
+    if record.baseline:
+        table.add_column(f"x {record.baseline}", justify="right", no_wrap=True)
+    described = {one.name: one for one in record.participants}
+    rows = tables.rows(record, case)
+    block = "\u2588" if (console.encoding or "").lower().startswith("utf") else "#"
+    for row in rows:
+        one = described[row.cell.participant]
+        length = round(BAR * tables.share(row.rate, [other.rate for other in rows]))
+        bar = [block * max(1, length)] if console.is_terminal else []
+        times = (row.summary.minimum, row.summary.median, row.summary.maximum)
+        ratio = [f"{row.ratio:.2f}" if row.ratio is not None else ""] if record.baseline else []
+        table.add_row(
+            one.name,
+            escape(one.code),
+            one.use,
+            f"{row.rate:.2f}",
+            *bar,
+            *(f"{1000 * seconds:.2f}" for seconds in times),
+            f"{100 * row.summary.spread:.0f} %",
+            *ratio,
+        )
+    return table
+
+
+def _matrix(record: Record, cases: list[str]) -> Table:
+    """Return one table of all cases: microseconds an input where inputs are small, GB/s elsewhere."""
+    small = record.kind == "small"
+    table = _table("us an input" if small else "GB/s", *(f"={case}" for case in cases))
+    by_case = {case: {row.cell.participant: row for row in tables.rows(record, case)} for case in cases}
+    for one in record.participants:
+        found = [by_case[case][one.name] for case in cases]
+        table.add_row(one.name, *(f"{1e6 * row.each:.3g}" if small else f"{row.rate:.2f}" for row in found))
+    return table
+
+
+def _legend(record: Record, console: Console) -> None:
+    for use in dict.fromkeys(one.use for one in record.participants):
+        names = dict.fromkeys(one.algorithm for one in record.participants if one.use == use)
+        _say(console, f"{use} ({', '.join(names)}): {MEANINGS[use]}.")
+
+
+def _turns(record: Record, console: Console) -> None:
+    """Tell where call overhead turns the order round."""
+    found = tables.turns(record)
+    algorithm = {one.name: one.algorithm for one in record.participants}
+    same = [turn for turn in found if algorithm[turn.first] == algorithm[turn.second]]
+    others = [turn for turn in found if turn.sizes and turn not in same]
+    _say(console, "Where the order turns round, of suppliers of one algorithm:")
+    for turn in same:
+        _say(console, f"  {tables.turn_text(turn)}" if turn.sizes else f"  {_never(turn)}")
+    _say(console, "and of different algorithms:" if others else "and of different algorithms: nowhere.")
+    for turn in others:
+        _say(console, f"  {tables.turn_text(turn)}")
+
+
+def _never(turn: tables.Turn) -> str:
+    other = turn.second if turn.faster_when_small == turn.first else turn.first
+    return f"nowhere: {turn.faster_when_small} is faster than {other} at all sizes, or as fast"
+
+
+def _peers(peers: Iterable[Peer]) -> Table:
+    table = _table("other programs", "version", "=GB/s", "=min ms", "=median", "=max", "=start-up ms", "what is timed")
+    for peer in peers:
+        if peer.failure:
+            table.add_row(peer.participant, escape(peer.version), "-", "-", "-", "-", "-", "it failed")
+            continue
+        found = summarise(peer.net)
+        start = f"{1000 * min(peer.startup):.1f}" if peer.startup else "-"
+        times = (f"{1000 * seconds:.2f}" for seconds in (found.minimum, found.median, found.maximum))
+        what = "its hash alone" if peer.timed else "reading and hashing, less the start"
+        speed = f"{rate(peer.size, found.median):.2f}"
+        table.add_row(peer.participant, escape(peer.version), speed, *times, start, what)
+    return table
+
+
+def _effects(record: Record, console: Console) -> None:
+    """Tell what the environment switch did."""
+    if record.switch:
+        _say(console, f"{record.switch.variable}={record.switch.value} takes {record.switch.takes} away from OpenSSL")
+    table = _table("", "=ms without", "=ms with it", "=times as slow", "verdict")
+    for effect in record.effects:
+        times = (f"{1000 * effect.without:.2f}", f"{1000 * effect.switched:.2f}")
+        table.add_row(effect.name, *times, f"{effect.ratio:.2f}", _VERDICTS[effect.verdict])
+    console.print(table)
+    for note in record.environment.warnings:
+        _say(console, f"Note: {note}")

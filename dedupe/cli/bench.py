@@ -1,0 +1,164 @@
+"""`dedupe bench`: which hash and which backend is fastest on this machine.  Measures nothing itself."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from dedupe.cli import console, values
+from dedupe.cli.exits import Exit
+from dedupe.errors import NothingUsableError, UsageError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from dedupe.bench.record import Record
+
+_WIDTH = 160  # of tables that go to no terminal
+
+_Kind = Annotated[
+    str, typer.Option(metavar="KIND", help="Work to do: oneshot, stream, chunks, small, file, copy or threads.")
+]
+_Size = Annotated[
+    list[str] | None, typer.Option(metavar="SIZE", help="Bytes of an input, or of a piece of it. May be repeated.")
+]
+_Rounds = Annotated[int, typer.Option(metavar="N", help="Rounds, each of which runs everybody once.")]
+_Algorithm = Annotated[
+    list[str] | None,
+    typer.Option(metavar="NAME", help="Take only this algorithm or participant (sha256, sha256/cng). May be repeated."),
+]
+_Baseline = Annotated[str | None, typer.Option(metavar="NAME", help="The participant that ratios are against.")]
+_Seed = Annotated[int, typer.Option(metavar="N", help="Seed of the input, so that another machine can have the same.")]
+_Random = Annotated[bool, typer.Option("--random", help="Take random bytes as the input.")]
+_Peers = Annotated[bool, typer.Option("--peers", help="Measure other programs on PATH too, on the same file.")]
+_Control = Annotated[
+    bool, typer.Option("--control", help="Only find out whether OpenSSL's environment switch acts on this machine.")
+]
+_Json = Annotated[str | None, typer.Option("--json", metavar="FILE", help="Write all rounds to a file.")]
+_Compare = Annotated[
+    list[str] | None,
+    typer.Option(metavar="OLD.json", help="Show a record beside this run; of two, compare them and measure nothing."),
+]
+_Bars = Annotated[
+    bool | None, typer.Option("--progress/--no-progress", help="Show progress; by default on a terminal.")
+]
+
+
+@console.guarded
+def bench(
+    kind: _Kind = "oneshot",
+    size: _Size = None,
+    rounds: _Rounds = 5,
+    algorithm: _Algorithm = None,
+    baseline: _Baseline = None,
+    seed: _Seed = 20260804,
+    random: _Random = False,
+    peers: _Peers = False,
+    control: _Control = False,
+    json: _Json = None,
+    compare: _Compare = None,
+    progress: _Bars = None,
+) -> Exit:
+    """Measure which hash and which backend is fastest here."""
+    from dedupe.bench.laboratory import Plan, run, run_control
+    from dedupe.bench.record import to_json
+    from dedupe.progress import Bars, Silent
+
+    old = [_read(source) for source in compare or ()]
+    if len(old) > 2:
+        raise UsageError("--compare takes one record, or two.")
+    plan = Plan(
+        kind=kind,
+        sizes=tuple(values.size(text) for text in size or ()),
+        rounds=rounds,
+        seed=None if random else seed,
+        only=tuple(algorithm or ()),
+        baseline=baseline,
+        peers=peers,
+    )
+    screen = _screen()
+    if len(old) == 2:
+        _compare(old[0], old[1], screen)
+        return Exit.DONE
+    with _Output(json) as output:
+        bars = Bars() if console.wants_progress(progress) else Silent()
+        record = run_control(rounds, bars) if control else run(plan, bars)
+        output.write(to_json(record))
+    _draw(record, screen)
+    if old:
+        _compare(old[0], record, screen)
+    return Exit.DONE
+
+
+class _Output:
+    """The file for a record: opened before anything is measured, and in place only when it is complete."""
+
+    def __init__(self, path: str | None) -> None:
+        self._path = path
+        self._part = f"{path}.part-{os.getpid()}"
+
+    def __enter__(self) -> _Output:
+        if self._path is not None:
+            try:
+                self._file = open(self._part, "x", encoding="utf-8", newline="\n")
+            except OSError as error:
+                raise NothingUsableError(f"{self._path} cannot be written: {error.strerror}") from error
+        return self
+
+    def write(self, text: str) -> None:
+        """Put the whole text in place."""
+        if self._path is None:
+            return
+        try:
+            self._file.write(text)
+            self._file.close()
+            os.replace(self._part, self._path)
+        except OSError as error:
+            raise NothingUsableError(f"{self._path} cannot be written: {error.strerror}") from error
+
+    def __exit__(self, *_: object) -> None:
+        if self._path is not None:
+            self._file.close()
+            if os.path.exists(self._part):
+                os.unlink(self._part)
+
+
+def _read(source: str) -> Record:
+    from dedupe.bench.record import from_json
+
+    try:
+        with open(source, encoding="utf-8") as file:
+            return from_json(file.read(), source)
+    except OSError as error:
+        raise UsageError(f"{source} cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{source} is no record of `dedupe bench --json`: {error}") from error
+
+
+def _screen() -> Console:
+    from rich.console import Console
+
+    # not rich's own guess: it takes some environments for a terminal that are none
+    terminal = console.on_terminal(sys.stdout)
+    return Console(
+        file=sys.stdout,
+        force_terminal=terminal,
+        no_color=not console.wants_colour(),
+        width=None if terminal else _WIDTH,
+        highlight=False,
+    )
+
+
+def _draw(record: Record, screen: Console) -> None:
+    from dedupe.bench.draw import draw
+
+    draw(record, screen)
+
+
+def _compare(old: Record, new: Record, screen: Console) -> None:
+    from dedupe.bench.draw import draw_comparison
+
+    draw_comparison(old, new, screen)

@@ -1,0 +1,200 @@
+"""`dedupe hash`: lists of checksums as sha256sum writes them, and whether files still agree with one."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from dedupe import names, sums
+from dedupe.cli import console
+from dedupe.cli.exits import Exit
+from dedupe.config import BackendName
+from dedupe.errors import UsageError
+
+if TYPE_CHECKING:
+    from dedupe.hashing import Hashed, Hashing
+
+_Files = Annotated[list[str] | None, typer.Argument(metavar="FILE...", help="Files to hash; - is standard input.")]
+_Algorithm = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME", help=f"One of {', '.join(sums.TAGS)}; by default sha256, or what the list to check says."
+    ),
+]
+_Check = Annotated[
+    list[str] | None,
+    typer.Option(metavar="SUMS", help="Check the files of a list (-: standard input), reading all of them."),
+]
+_Tag = Annotated[bool, typer.Option("--tag", help="Write lines in the style of BSD, which name the algorithm.")]
+_Recursive = Annotated[bool, typer.Option("--recursive", help="Hash all files below folders.")]
+_Backend = Annotated[BackendName, typer.Option(help="Who computes the digests.")]
+_Cache = Annotated[str | None, typer.Option(metavar="FILE", help="Remember digests in this file.")]
+_NoCache = Annotated[bool, typer.Option("--no-cache", help="Remember nothing, believe nothing remembered.")]
+_Jobs = Annotated[int | None, typer.Option(metavar="N", help="Files read at once; by default one a core.")]
+_Bars = Annotated[
+    bool | None, typer.Option("--progress/--no-progress", help="Show progress; by default on a terminal.")
+]
+
+
+@console.guarded
+def hash_(
+    files: _Files = None,
+    algorithm: _Algorithm = None,
+    check: _Check = None,
+    tag: _Tag = False,
+    recursive: _Recursive = False,
+    backend: _Backend = BackendName.AUTO,
+    cache: _Cache = None,
+    no_cache: _NoCache = False,
+    jobs: _Jobs = None,
+    progress: _Bars = None,
+) -> Exit:
+    """Print checksums as sha256sum does, or check them."""
+    if cache is not None and no_cache:
+        raise UsageError("--cache and --no-cache contradict each other: give one of them.")
+    if algorithm is not None and algorithm not in sums.TAGS:
+        raise UsageError(f"{algorithm!r} is no algorithm: choose one of {', '.join(sums.TAGS)}.")
+    if bool(files) == bool(check):
+        raise UsageError("Name files to hash, or lists to check with --check: one of the two.")
+    if check and (tag or recursive):
+        raise UsageError("--tag and --recursive are for writing a list, not for checking one.")
+    kept = None if no_cache else cache
+    if kept is None and not no_cache:
+        from dedupe.cache import default_path
+
+        kept = default_path()
+    with _Session(backend, kept, jobs, progress) as session:
+        if check:
+            return Exit(max(_check(session, source, algorithm) for source in check))
+        return _write(session, [os.fsencode(f) for f in files or ()], algorithm or "sha256", tag, recursive)
+
+
+class _Session:
+    """What all hashing of one command shares: the settings, and the screen."""
+
+    def __init__(self, backend: BackendName, cache: str | None, jobs: int | None, progress: bool | None) -> None:
+        from dedupe.progress import Bars, Silent
+
+        self._backend, self._cache, self._jobs = backend, cache, jobs
+        shown = console.wants_progress(progress)
+        self._clears_bar = shown and console.on_terminal(sys.stdout)
+        self._progress = Bars() if shown else Silent()
+        self._open: dict[str, Hashing] = {}
+        self._stack = contextlib.ExitStack()
+
+    def __enter__(self) -> _Session:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
+        self._stack.__exit__(kind, error, None)
+        for note in dict.fromkeys(note for hashing in self._open.values() for note in hashing.notes):
+            console.say(f"dedupe: {note}")
+
+    def hashing(self, algorithm: str, *, believe: bool) -> Hashing:
+        """Return what hashes by an algorithm, the same one each time."""
+        from dedupe.hashing import HashConfig, Hashing
+
+        if algorithm not in self._open:
+            config = HashConfig(
+                algorithm=algorithm, backend=self._backend, cache=self._cache, jobs=self._jobs, believe=believe
+            )
+            made = Hashing(config, self._progress, sys.stdin.buffer)
+            self._open[algorithm] = self._stack.enter_context(made)
+        return self._open[algorithm]
+
+    def line(self, text: bytes) -> None:
+        """Print one line: as it is, or, on a terminal, with nothing in it that could steer the terminal."""
+        if self._clears_bar:
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()
+        console.write([names.shown(text).encode() if console.on_terminal(sys.stdout) else text, b"\n"])
+
+
+def _write(session: _Session, files: Sequence[bytes], algorithm: str, tag: bool, recursive: bool) -> Exit:
+    """Print a line a file; problems go to standard error."""
+    hashing = session.hashing(algorithm, believe=True)
+    wanted, failed = _wanted(hashing, files, recursive=recursive)
+    done = 0
+    for hashed in hashing.digests(wanted):
+        if hashed.digest is None:
+            failed += 1
+            _complain(hashed)
+        else:
+            done += 1
+            session.line(sums.line(hashed.name, hashed.digest, algorithm, tag=tag).removesuffix(b"\n"))
+    if not failed:
+        return Exit.DONE
+    return Exit.INCOMPLETE if done else Exit.NOTHING
+
+
+def _wanted(hashing: Hashing, files: Sequence[bytes], *, recursive: bool) -> tuple[list[bytes], int]:
+    """Return the files with folders opened up, and how many problems that brought."""
+    wanted, failed, skipped = [], 0, 0
+    for name in files:
+        if not (recursive and os.path.isdir(name)):
+            wanted.append(name)
+            continue
+        found, problems, left_out = hashing.files_below(name)
+        wanted += found
+        failed += len(problems)
+        skipped += sum(left_out.values())
+        for problem in problems:
+            console.say(f"dedupe: {names.shown(problem.path)}: {problem.message}")
+    if skipped:
+        console.say(f"dedupe: {skipped} entries were left out: links, special files or files that are in a cloud only")
+    return wanted, failed
+
+
+def _complain(hashed: Hashed) -> None:
+    if hashed.problem is not None:
+        console.say(f"dedupe: {names.shown(hashed.name)}: {hashed.problem.message}")
+
+
+def _check(session: _Session, source: str, algorithm: str | None) -> Exit:
+    """Print a verdict a line of one list, and return sha256sum's exit code."""
+    from dedupe.verify import Verdict, verify
+
+    shown = names.shown(os.fsencode(source))
+    try:
+        parsed = sums.parse(_read(source), algorithm)
+    except OSError as error:
+        console.say(f"dedupe: {shown}: {error.strerror}")
+        return Exit.NOTHING
+    if not parsed.entries:
+        console.say(f"dedupe: {shown}: no properly formatted checksum lines found")
+        return Exit.NOTHING
+
+    def hash_all(name: str, paths: Sequence[bytes]) -> Iterator[Hashed]:
+        # what is to be verified must be read: a remembered digest would hide that a disk has lost it
+        return session.hashing(name, believe=False).digests(paths)
+
+    counts = dict.fromkeys(Verdict, 0)
+    for outcome in verify(parsed.entries, hash_all):
+        counts[outcome.verdict] += 1
+        if outcome.problem is not None:
+            console.say(f"dedupe: {names.shown(outcome.path)}: {outcome.problem.message}")
+        mark, path = (
+            sums.escaped(outcome.path) if b"\n" in outcome.path or b"\r" in outcome.path else (b"", outcome.path)
+        )
+        session.line(b"%b%b: %b" % (mark, path, outcome.verdict.encode()))
+    _warn(len(parsed.malformed), "line is improperly formatted", "lines are improperly formatted")
+    _warn(counts[Verdict.UNREADABLE], "listed file could not be read", "listed files could not be read")
+    _warn(counts[Verdict.FAILED], "computed checksum did NOT match", "computed checksums did NOT match")
+    return Exit.DONE if counts[Verdict.OK] == len(parsed.entries) else Exit.NOTHING
+
+
+def _read(source: str) -> bytes:
+    if source == "-":
+        return sys.stdin.buffer.read()
+    with open(source, "rb") as file:
+        return file.read()
+
+
+def _warn(count: int, one: str, several: str) -> None:
+    if count:
+        console.say(f"dedupe: WARNING: {count} {one if count == 1 else several}")

@@ -1,0 +1,213 @@
+"""Files, one by one, to their digests: through the backends, workers and cache of a scan.  Compares and prints nothing.
+
+A digest is given only for all bytes of a regular file that did not change meanwhile.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import time
+from array import array
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+from dedupe import mounts, problems, status
+from dedupe.cache import Cache, Learnt
+from dedupe.config import ScanConfig
+from dedupe.confirm import Confirmer, Suspects, Verdict
+from dedupe.digests.choose import choose
+from dedupe.entries import Entries
+from dedupe.fingerprint import Fingerprinter, batches
+from dedupe.pool import Pool
+from dedupe.progress import Progress
+from dedupe.result import Problem, ProblemKind, SkipReason
+from dedupe.walk import absolute, walk
+
+STDIN = b"-"
+_PIECE = 1 << 20  # bytes of standard input at a time
+_BATCH_FILES, _BATCH_BYTES = 64, 8 << 20  # some milliseconds of work for a worker
+
+
+@dataclass(frozen=True, slots=True)
+class Hashed:
+    """A file by the name that the user gave it, with its digest, or with the problem why there is none."""
+
+    name: bytes
+    digest: bytes | None = None
+    problem: Problem | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HashConfig:
+    """How files are hashed."""
+
+    algorithm: str = "sha256"  # one that a backend offers
+    backend: str = "auto"
+    cache: str | bytes | None = None  # the cache's file; None remembers nothing
+    jobs: int | None = None  # readers at once; None means one a core
+    believe: bool = True  # a remembered digest may stand for a file; if not, it is read all the same
+
+
+class Hashing:
+    """Hashes files; used as a context manager, so that workers end and what was learnt is kept.
+
+    Raises:
+        BackendError: nobody here computes the algorithm.
+    """
+
+    def __init__(self, config: HashConfig, progress: Progress, stdin: BinaryIO) -> None:
+        cache = os.fsencode(config.cache) if config.cache is not None else None
+        kept = Path(os.fsdecode(cache)).with_name("backends.json") if cache is not None else None
+        self._algorithm = config.algorithm
+        self._believe = config.believe
+        self._backend, self.choice = choose(config.algorithm, config.backend, measurements=kept)
+        self._cache = Cache(cache, config.algorithm, time.time_ns())
+        self._pool = Pool(config.jobs)
+        self._progress = progress
+        self._stdin = stdin
+
+    def __enter__(self) -> Hashing:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        self._progress.end()
+        self._pool.stop(at_once=kind is not None)
+        self._cache.close()
+
+    @property
+    def notes(self) -> Sequence[str]:
+        """Sentences for the user, such as a cache that could not be used."""
+        return self._cache.notes
+
+    def files_below(self, folder: bytes) -> tuple[list[bytes], list[Problem], dict[SkipReason, int]]:
+        """Return the names of all files below a folder, sorted, and what could not or should not be listed.
+
+        Nothing is left out by its name: a list of checksums is expected to be complete.
+        """
+        config = ScanConfig(roots=[folder], min_size=0, default_excludes=False)
+        for listing in walk(config, self._pool, self._cache.files):
+            found = listing
+        prefix = len(os.path.join(absolute(folder), b""))
+        paths = sorted(found.entries.paths(range(len(found.entries))))
+        return [os.path.join(folder, path[prefix:]) for path in paths], found.problems, dict(found.skipped)
+
+    def digests(self, names: Sequence[bytes]) -> Iterator[Hashed]:
+        """Yield every file of `names` in order; `-` is standard input."""
+        entries, where = Entries(), array("l")  # the index in `names` of each entry
+        found: dict[int, Hashed] = {}
+        for place, name in enumerate(names):
+            if name == STDIN:
+                found[place] = Hashed(name, self._of_stdin())
+                continue
+            problem = _enter(entries, name)
+            if problem:
+                found[place] = Hashed(name, problem=problem)
+            else:
+                where.append(place)
+        following = 0
+        for i, result in self._results(entries):
+            found[where[i]] = Hashed(names[where[i]], *result)
+            while following in found:
+                yield found.pop(following)
+                following += 1
+        for place in sorted(found):
+            yield found[place]
+
+    def _of_stdin(self) -> bytes:
+        hasher = self._backend.hasher(self._algorithm)
+        while piece := self._stdin.read(_PIECE):
+            hasher.update(piece)
+        return hasher.digest()
+
+    def _results(self, entries: Entries) -> Iterator[tuple[int, tuple[bytes | None, Problem | None]]]:
+        """Yield digest or problem of every entry, by its index, as they are found."""
+        prints: dict[int, bytes] = {}
+        known = set()
+        for i, value, digest in self._cache.recall(entries, range(len(entries))):
+            prints[i] = value
+            if digest is not None and self._believe:
+                known.add(i)
+                yield i, (digest, None)
+        unknown = array("I", (i for i in range(len(entries)) if i not in known))
+        total = sum(entries.size[i] for i in unknown)
+        self._progress.begin("hash", total, in_bytes=True)
+        self._pool.is_warm(len(unknown), total)
+        if self._cache.usable:
+            self._fingerprint(entries, array("I", (i for i in unknown if i not in prints)), prints)
+        begun = self._pool.counted()
+        one_head = any(mounts.rotates(device) for device in set(entries.device))
+        for batch, verdicts in self._pool.run(
+            Confirmer(self._algorithm, self._backend),
+            _batches(entries, unknown),
+            at_once=1 if one_head else None,
+            tick=lambda count: self._progress.reach(count - begun),
+        ):
+            for suspects, verdict in zip(batch, verdicts, strict=True):
+                (i,) = suspects.members
+                yield i, self._result(entries, i, verdict, prints.get(i))
+        self._progress.end()
+
+    def _fingerprint(self, entries: Entries, members: array[int], prints: dict[int, bytes]) -> None:
+        """Add the fingerprints without which nothing can be remembered; whatever fails will fail again when hashed."""
+        for batch, results in self._pool.run(Fingerprinter(), batches(entries, members)):
+            for i, value in zip(batch.members, results.values, strict=True):
+                if value is not None:
+                    prints[i] = value
+
+    def _result(
+        self, entries: Entries, i: int, verdict: Verdict, value: bytes | None
+    ) -> tuple[bytes | None, Problem | None]:
+        """Return what one verdict says of its only file, and remember it."""
+        if verdict.problems:
+            return None, verdict.problems[0]
+        ((digest, _),) = verdict.classes
+        if value is not None:
+            self._cache.remember([Learnt(entries.path(i), entries.status(i), value, digest)])
+        return digest, None
+
+
+def _enter(entries: Entries, name: bytes) -> Problem | None:
+    """Append a file as it is now, or return why it cannot be hashed.  Opens nothing but empty regular files."""
+    try:
+        mode = os.stat(name).st_mode
+        if stat.S_ISDIR(mode):
+            return Problem(name, ProblemKind.NOT_A_FILE, "is a folder: --recursive hashes what is in it")
+        if not stat.S_ISREG(mode):
+            return Problem(name, ProblemKind.NOT_A_FILE, "is no regular file, and reading it might never end")
+        path = absolute(os.path.realpath(name) if os.path.islink(name) else name)
+        seen = status.of_path(path)
+        if not seen.size and _holds_data(path):
+            return Problem(name, ProblemKind.IO, "says that it is empty, but holds data: such files have no end")
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the name
+        if isinstance(error, OSError):
+            return problems.of_root(name, error)
+        return Problem(name, ProblemKind.NOT_FOUND, str(error))
+    folder, last = os.path.split(path)
+    entries.add(entries.enter(folder), last, seen)
+    return None
+
+
+def _holds_data(path: bytes) -> bool:
+    descriptor = status.open_file(path)
+    try:
+        return bool(os.read(descriptor, 1))
+    finally:
+        os.close(descriptor)
+
+
+def _batches(entries: Entries, members: Sequence[int]) -> Iterator[list[Suspects]]:
+    """Yield the files as sets of one, each to be read to its end, in batches of about equal cost."""
+    batch: list[Suspects] = []
+    size = 0
+    for i in members:
+        mapped = mounts.may_map(entries.folders[entries.folder[i]])
+        batch.append(Suspects(entries.size[i], (i,), (entries.path(i),), (entries.status(i),), join=True, mapped=mapped))
+        size += entries.size[i]
+        if len(batch) >= _BATCH_FILES or size >= _BATCH_BYTES:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
