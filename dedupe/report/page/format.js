@@ -1,6 +1,6 @@
 // Words for sizes, times and kinds of files.  Knows nothing of the page.
 
-const UNITS = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
+const UNITS = ["bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
 const COUNT = new Intl.NumberFormat("en");
 const KINDS = ["Pictures", "Video", "Audio", "Documents", "Archives", "Disk images", "Code and text", "Other"];
 const OTHER = KINDS.length - 1;
@@ -23,7 +23,7 @@ function sizeText(bytes) {
     value /= 1024;
     unit += 1;
   }
-  return unit === 0 ? `${Math.round(value)} B` : `${value.toFixed(1)} ${UNITS[unit]}`;
+  return unit === 0 ? countText(Math.round(value), "byte", "bytes") : `${value.toFixed(1)} ${UNITS[unit]}`;
 }
 
 function countText(number, one, many) {
