@@ -20,7 +20,7 @@ function makeSpace(model, { onFolder, onKind }) {
 
   function limited(items, most, inner) {
     const kept = items.slice(0, most).map((item) => {
-      const below = inner > 0 ? tree.children(item.node) : [];
+      const below = inner > 0 && item.node !== null ? tree.children(item.node) : [];
       return below.length > 1 ? { ...item, ...limited(below, inner, 0) } : item;
     });
     const rest = items.slice(most);
