@@ -17,14 +17,15 @@ from typing import BinaryIO
 from dedupe import mounts, problems, status
 from dedupe.cache import Cache, Learnt
 from dedupe.config import ScanConfig
-from dedupe.confirm import Confirmer, Suspects, Verdict
+from dedupe.confirm import Confirmer, Suspects, SuspectsBatch, Verdict
 from dedupe.digests.choose import choose
 from dedupe.entries import Entries
 from dedupe.fingerprint import Fingerprinter, batches
+from dedupe.paths import absolute
 from dedupe.pool import Pool
 from dedupe.progress import Progress
 from dedupe.result import Problem, ProblemKind, SkipReason
-from dedupe.walk import absolute, walk
+from dedupe.walk import walk
 
 STDIN = b"-"
 _PIECE = 1 << 20  # bytes of standard input at a time
@@ -87,10 +88,11 @@ class Hashing:
 
         Nothing is left out by its name: a list of checksums is expected to be complete.
         """
-        config = ScanConfig(roots=[folder], min_size=0, default_excludes=False)
-        for listing in walk(config, self._pool, self._cache.files):
+        root = absolute(folder)
+        config = ScanConfig(roots=[root], min_size=0, default_excludes=False)
+        for listing in walk(config, [root], self._pool, self._cache.files):
             found = listing
-        prefix = len(os.path.join(absolute(folder), b""))
+        prefix = len(os.path.join(root, b""))
         paths = sorted(found.entries.paths(range(len(found.entries))))
         return [os.path.join(folder, path[prefix:]) for path in paths], found.problems, dict(found.skipped)
 
@@ -198,16 +200,17 @@ def _holds_data(path: bytes) -> bool:
         os.close(descriptor)
 
 
-def _batches(entries: Entries, members: Sequence[int]) -> Iterator[list[Suspects]]:
+def _batches(entries: Entries, members: Sequence[int]) -> Iterator[SuspectsBatch]:
     """Yield the files as sets of one, each to be read to its end, in batches of about equal cost."""
-    batch: list[Suspects] = []
+    batch = SuspectsBatch()
     size = 0
     for i in members:
         mapped = mounts.may_map(entries.folders[entries.folder[i]])
-        batch.append(Suspects(entries.size[i], (i,), (entries.path(i),), (entries.status(i),), join=True, mapped=mapped))
+        size_of, path, seen = entries.size[i], entries.path(i), entries.status(i)
+        batch.append(Suspects(size_of, (i,), (path,), (seen,), join=True, mapped=mapped))
         size += entries.size[i]
         if len(batch) >= _BATCH_FILES or size >= _BATCH_BYTES:
             yield batch
-            batch, size = [], 0
+            batch, size = SuspectsBatch(), 0
     if batch:
         yield batch

@@ -559,7 +559,9 @@ def test_pictures_are_shown_where_the_browser_may_read_them(open_page: Any, tmp_
     odd.mkdir()
     real, gone, server = png(odd / "a.png"), os.fsencode(tmp_path / "gone.png"), b"\\\\server\\share\\c.png"
     scan = scan_of(
-        group(1, gone, real, size=300), group(2, gone, gone + b".png", size=200), group(3, server, server + b".png", size=100)
+        group(1, gone, real, size=300),
+        group(2, gone, gone + b".png", size=200),
+        group(3, server, server + b".png", size=100),
     )
     opened = open_page(scan, harmless="ERR_FILE_NOT_FOUND")
     opened.page.wait_for_selector("#preview img:visible")

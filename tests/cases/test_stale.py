@@ -249,9 +249,7 @@ def test_b32_written_while_it_is_read(tmp_path: Path, program: Any, jobs: int, m
     size = 256 << 20
     for name in "abc":
         sparse(tmp_path / "d" / name, size)
-    process = program(
-        "scan", tmp_path / "d", "--no-cache", "--jobs", str(jobs), "--confirm", mode, "--format", "json"
-    )
+    process = program("scan", tmp_path / "d", "--no-cache", "--jobs", str(jobs), "--confirm", mode, "--format", "json")
     with (tmp_path / "d" / "a").open("r+b", buffering=0) as file:
         at = size // 2
         while process.poll() is None:
@@ -346,7 +344,11 @@ def test_b15_every_part_of_the_status_counts(tmp_path: Path, field: str, by: int
     cache.remember([Learnt(b"/d/f", _STATUS, b"p" * 16, b"q" * 32)])
     cache.commit()
     entries = Entries()
-    now = _STATUS._replace(**{field: getattr(_STATUS, field) + by}) if field and getattr(_STATUS, field) + by >= 0 else _STATUS
+    now = (
+        _STATUS._replace(**{field: getattr(_STATUS, field) + by})
+        if field and getattr(_STATUS, field) + by >= 0
+        else _STATUS
+    )
     entries.add(entries.enter(b"/d"), b"f", now)
     recalled = list(cache.recall(entries, [0]))
     cache.close()
