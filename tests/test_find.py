@@ -240,7 +240,7 @@ def test_no_edit_between_two_scans_is_missed(
             hits.append(with_cache.totals.cache_hits)
 
     law()
-    assert sum(hits) > 100  # else the cache was never put to the test
+    assert sum(hits) > 10  # else the cache was never put to the test
 
 
 def later(root: Path) -> None:
