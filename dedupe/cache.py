@@ -58,6 +58,12 @@ def default_path() -> str:
     return os.path.join(platformdirs.user_cache_dir("dedupe", appauthor=False), "cache.db")
 
 
+def files_of(path: str) -> list[str]:
+    """Return the files that a cache at `path` consists of; SQLite follows a link before it names its logs."""
+    real = os.path.realpath(path)
+    return [real + end for end in ("", "-wal", "-shm", "-journal")]
+
+
 def is_settled(status: Status, read_ns: int) -> bool:
     """Tell whether a file was at rest when it was looked at: any later edit must then show in its times."""
     return status.modified_ns + RACY_NS < read_ns and status.changed_ns + RACY_NS < read_ns
@@ -107,7 +113,7 @@ class Cache:
         """Return the paths that the cache occupies on disk."""
         if self._path is None or self._foreign:
             return []
-        return [os.fsencode(self._path + end) for end in ("", "-wal", "-shm", "-journal")]
+        return [os.fsencode(file) for file in files_of(self._path)]
 
     @contextlib.contextmanager
     def _guard(self) -> Iterator[None]:
