@@ -247,14 +247,7 @@ def _open(path: str) -> tuple[sqlite3.Connection, bool]:
         target = target.replace("\\", "/").replace("file:", "file:///", 1)
     connection = sqlite3.connect(target, uri=True, timeout=_WAIT)
     try:
-        made = schema.check(connection)  # first of all: another program's database is not changed in any way
-        if writable:
-            if sys.platform != "win32" and os.stat(path).st_uid == os.geteuid():
-                os.chmod(path, 0o600)
-            connection.execute("PRAGMA journal_mode = WAL")
-            connection.execute("PRAGMA synchronous = NORMAL")
-        if not made:
-            schema.make(connection)
+        schema.prepare(connection, path, writable=writable, wait=_WAIT)
     except BaseException:
         connection.close()
         raise

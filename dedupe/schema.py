@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import sys
+import time
 
 from dedupe.errors import CacheError
 
@@ -86,3 +88,27 @@ def make(connection: sqlite3.Connection) -> None:
         database.table("roots").create(_ROOTS, pk="path")
         connection.execute(f"PRAGMA user_version = {VERSION}")
         connection.execute(f"PRAGMA application_id = {APPLICATION}")
+
+
+def prepare(connection: sqlite3.Connection, path: str, *, writable: bool, wait: float) -> None:
+    """Make an open database ready.
+
+    Tries again for `wait` seconds while others do so too: SQLite itself does not wait for a change of mode.
+    """
+    end = time.monotonic() + wait
+    while True:
+        try:
+            made = check(connection)  # first of all: another program's database is not changed in any way
+            if writable:
+                if sys.platform != "win32" and os.stat(path).st_uid == os.geteuid():
+                    os.chmod(path, 0o600)
+                connection.execute("PRAGMA journal_mode = WAL")
+                connection.execute("PRAGMA synchronous = NORMAL")
+            if not made:
+                make(connection)
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > end:
+                raise
+            time.sleep(0.02)
+        else:
+            return

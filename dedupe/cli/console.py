@@ -7,6 +7,7 @@ import functools
 import os
 import signal
 import sys
+import threading
 from collections.abc import Callable, Iterable
 from typing import Any, NoReturn
 
@@ -25,11 +26,17 @@ def prepare() -> None:
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure is not None:
             reconfigure(errors="backslashreplace")
-    if hasattr(signal, "SIGTERM"):
-        signal.signal(signal.SIGTERM, _interrupt)
+    for name in ("SIGINT", "SIGTERM"):
+        if hasattr(signal, name) and signal.getsignal(getattr(signal, name)) != signal.SIG_IGN:  # nohup stays nohup
+            signal.signal(getattr(signal, name), _interrupt)
+
+
+_at_work = threading.Event()  # a command runs that has something to put in order before it ends
 
 
 def _interrupt(*_: object) -> NoReturn:
+    if not _at_work.is_set():
+        os._exit(Exit.INTERRUPTED)
     raise KeyboardInterrupt
 
 
@@ -92,6 +99,7 @@ def guarded(command: Callable[..., Exit]) -> Callable[..., None]:
     @functools.wraps(command)
     def run(*args: Any, **kwargs: Any) -> None:
         try:
+            _at_work.set()
             code = command(*args, **kwargs)
         except DedupeError as error:
             say(f"dedupe: {error}")
@@ -99,9 +107,11 @@ def guarded(command: Callable[..., Exit]) -> Callable[..., None]:
         except BrokenPipeError:
             code = Exit.DONE
         except KeyboardInterrupt:
+            _at_work.clear()  # a second one ends the program where it is
             say("dedupe: interrupted; what was learnt so far is in the cache")
             _leave(Exit.INTERRUPTED)
         _silence_broken_pipes()
+        _at_work.clear()
         raise typer.Exit(code)
 
     return run

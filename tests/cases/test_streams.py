@@ -113,11 +113,12 @@ def test_b81_no_progress_in_logs(cli: Any, tmp_path: Path) -> None:
 @pytest.mark.parametrize(("env", "shown"), [({}, True), ({"CI": "1"}, False), ({"TERM": "dumb"}, False)])
 def test_b81_progress_on_a_terminal_only(tmp_path: Path, env: dict[str, str], shown: bool) -> None:  # noqa: FBT001
     """Progress is drawn on a terminal, and neither in CI nor on a dumb terminal; the result has none of it."""
-    pty = pytest.importorskip("pty")
-    for n in range(4):
+    pty, termios = pytest.importorskip("pty"), pytest.importorskip("termios")
+    for n in range(2):
         with open(tmp_path / f"{n}", "wb") as file:
-            file.truncate(700 << 20)
+            file.truncate(500 << 20)
     ours, theirs = pty.openpty()
+    termios.tcsetwinsize(theirs, (24, 80))
     environment = {**os.environ, "TERM": "xterm", "PYTHONPATH": os.pathsep.join(p for p in sys.path if p), **env}
     done = subprocess.run(
         [sys.executable, "-m", "dedupe", "scan", tmp_path, "--no-cache", "--confirm", "blake2b"],
