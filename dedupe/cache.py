@@ -60,6 +60,12 @@ def default_path() -> str:
     return os.path.join(platformdirs.user_cache_dir("dedupe", appauthor=False), "cache.db")
 
 
+def files_of(path: str) -> list[str]:
+    """Return the files that a cache at `path` consists of; SQLite follows a link before it names its logs."""
+    real = os.path.realpath(path)
+    return [real + end for end in ("", "-wal", "-shm", "-journal")]
+
+
 def is_settled(status: Status, read_ns: int) -> bool:
     """Tell whether a file was at rest when it was looked at: any later edit must then show in its times."""
     return status.modified_ns + RACY_NS < read_ns and status.changed_ns + RACY_NS < read_ns
@@ -109,7 +115,7 @@ class Cache:
         """Return the paths that the cache occupies on disk."""
         if self._path is None or self._foreign:
             return []
-        return [os.fsencode(self._path + end) for end in ("", "-wal", "-shm", "-journal")]
+        return [os.fsencode(file) for file in files_of(self._path)]
 
     @contextlib.contextmanager
     def _guard(self) -> Iterator[None]:
@@ -243,12 +249,13 @@ def _open(path: str) -> tuple[sqlite3.Connection, bool]:
         target = target.replace("\\", "/").replace("file:", "file:///", 1)
     connection = sqlite3.connect(target, uri=True, timeout=_WAIT)
     try:
+        made = schema.check(connection)  # first of all: another program's database is not changed in any way
         if writable:
             if sys.platform != "win32" and os.stat(path).st_uid == os.geteuid():
                 os.chmod(path, 0o600)
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = NORMAL")
-        if not schema.check(connection):
+        if not made:
             schema.make(connection)
     except BaseException:
         connection.close()
