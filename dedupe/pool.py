@@ -135,12 +135,16 @@ class Pool:
             task: what to do; see `Task`.
             batches: taken one by one, only as fast as they are worked off.
             at_once: batches in work at one time, at most; 1 keeps a rotating disk to one reader.
-            tick: called every tenth of a second or so with the count that workers have given to `heartbeat`.
+            tick: called every so often with the count that has been given to `heartbeat`.
         """
         if not self.parallel or (self._given is None and self._own is None):
             for batch in batches:
-                yield batch, task(batch, mapped=False)
-                tick(self.counted())
+                heartbeat.watch(tick)
+                try:
+                    result = task(batch, mapped=False)
+                finally:
+                    heartbeat.watch(None)
+                yield batch, result
             return
         yield from self._spread(task, iter(batches), at_once or self.jobs * _AHEAD, tick)
 
