@@ -96,7 +96,7 @@ def test_a_full_disk_is_told(saved: Path) -> None:
         command = [*PROGRAM, "report", saved, "--format", "csv"]
         done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, env=environment(), check=False, timeout=60)
     assert done.returncode == 1
-    assert done.stderr.splitlines()[-1] == b"dedupe: The result could not be written: No space left on device."
+    assert done.stderr.splitlines()[-1] == b"dedupe: Standard output could not be written: No space left on device."
     assert b"Traceback" not in done.stderr
 
 
