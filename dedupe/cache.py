@@ -78,9 +78,10 @@ class Cache:
         path: the file; made, with its folder, if it is not there.  None remembers nothing.
         algorithm: whose digests are looked up and stored.
         read_ns: the clock before the first file was looked at.
+        scanned: the path lies inside a scanned folder, where a file that is no database is a user's, not a damaged one.
     """
 
-    def __init__(self, path: str | bytes | None, algorithm: str, read_ns: int) -> None:
+    def __init__(self, path: str | bytes | None, algorithm: str, read_ns: int, *, scanned: bool = False) -> None:
         self.notes: list[str] = []
         self._path = os.path.abspath(os.fsdecode(path)) if path is not None else None
         self._algorithm = str(algorithm)  # an enum's repr would go into the seal, but SQLite returns plain text
@@ -89,8 +90,11 @@ class Cache:
         self._committed = time.monotonic()
         self._writable = True
         self._connection: sqlite3.Connection | None = None
+        self._foreign = False
         if self._path is not None:
             with self._guard():
+                if scanned:
+                    schema.refuse_data(self._path)
                 self._connection, self._writable = connect(self._path, self.notes)
 
     @property
@@ -101,7 +105,9 @@ class Cache:
     @property
     def files(self) -> list[bytes]:
         """Return the paths that the cache occupies on disk."""
-        return [os.fsencode(self._path + end) for end in ("", "-wal", "-shm", "-journal")] if self._path else []
+        if self._path is None or self._foreign:
+            return []
+        return [os.fsencode(self._path + end) for end in ("", "-wal", "-shm", "-journal")]
 
     @contextlib.contextmanager
     def _guard(self) -> Iterator[None]:
@@ -113,6 +119,7 @@ class Cache:
                 if self._connection is not None:
                     self._connection.close()
             self._connection = None
+            self._foreign = isinstance(error, schema.ForeignError)
             assert self._path is not None
             self.notes.append(f"The cache {_shown(self._path)} {explain(error)}: this scan goes on without it.")
             if is_broken(error):

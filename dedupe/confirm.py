@@ -143,9 +143,10 @@ class Confirmer:
         message = "could not be read: its reader died"
         return VerdictBatch(Verdict(problems=[Problem(p, ProblemKind.IO, message) for p in s.paths]) for s in batch)
 
-    def _hasher(self, data: bytes = b"", *, join: bool) -> Hasher | None:
+    def _hasher(self, size: int, data: bytes = b"", *, join: bool) -> Hasher | None:
+        """Return a hasher for a file of `size` bytes, or None where no digest is asked for."""
         if self.backend is not None:
-            return self.backend.hasher(self.algorithm, data)
+            return self.backend.hasher(self.algorithm, data, size_hint=size)
         return xxhash.xxh3_128(data) if join else None  # only to say which classes should be compared with each other
 
     def _small(self, s: Suspects) -> Verdict:
@@ -165,7 +166,7 @@ class Confirmer:
                 same_key.append((data, [s.members[position]]))
         for content, members in (c for same_key in found.values() for c in same_key):
             if len(members) > 1 or s.join:
-                hasher = self._hasher(content, join=s.join)
+                hasher = self._hasher(s.size, content, join=s.join)
                 verdict.classes.append((hasher.digest() if hasher else None, members))
         heartbeat.advance(s.size * len(s.paths))
         return verdict
@@ -229,7 +230,7 @@ class Confirmer:
 
     def _in_step(self, s: Suspects, files: list[_Open], bad: dict[int, Problem], verdict: Verdict) -> list[_Class]:
         """Read all files in step and return the classes left at the end; stop early once a file fails."""
-        classes, dropped = [_Class(files, self._hasher(join=s.join))], list[_Open]()
+        classes, dropped = [_Class(files, self._hasher(s.size, join=s.join))], list[_Open]()
         window = max(GRANULARITY, min(_WINDOW, _IN_MEMORY // len(files)) // GRANULARITY * GRANULARITY)
         for offset in range(0, s.size, window):
             length = min(window, s.size - offset)

@@ -142,10 +142,10 @@ class Entries:
         """Return when a file was modified and changed, whatever the year."""
         return self.far.get(i) or (self.modified_ns[i], self.changed_ns[i])
 
-    def identity(self, i: int) -> tuple[int, int] | int:
-        """Return what two names of one physical file share; without an inode number each name stands alone."""
+    def identity(self, i: int) -> tuple[int, int] | bytes:
+        """Return what two names of one physical file share; without an inode number each path stands alone."""
         inode = self.inode_of(i)
-        return (inode, self.device[i]) if inode else -1 - i
+        return (inode, self.device[i]) if inode else self.path(i)
 
 
 def alike(

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from dedupe.foldertree import FolderTree, nearest, plain
-from dedupe.result import FolderCount, Problem, ScanResult
+from dedupe.result import FolderCount, ScanResult
 
 _LEAST = 0.5  # a folder of which no other holds half is no copy of anything
 _NEARLY = 0.9  # a folder further down that holds so much of the best says more than the one above it
@@ -64,14 +64,15 @@ class FolderCounts(Mapping[bytes, FolderCount]):
 
     `direct` gives (folder, names of files that took part, their sizes, entries left out) for every folder that was
     listed, and for no other: the folder of a file that is a root of its own stays unknown.  A folder may come more
-    than once, with or without a separator at its end.  Each problem counts as one entry left out.
+    than once, with or without a separator at its end.  Each path of `unread` (that of a problem, or of a folder that
+    was not entered a second time) counts as one entry left out of the listed folder above it.
     """
 
     def __init__(
-        self, direct: Callable[[], Iterable[tuple[bytes, int, int, int]]], problems: Iterable[Problem]
+        self, direct: Callable[[], Iterable[tuple[bytes, int, int, int]]], unread: Iterable[bytes] = ()
     ) -> None:
         self._direct = direct
-        self._problems = problems
+        self._unread = unread
 
     @cached_property
     def _below(self) -> dict[bytes, FolderCount]:
@@ -79,8 +80,8 @@ class FolderCounts(Mapping[bytes, FolderCount]):
         for folder, *numbers in self._direct():
             found = sums.setdefault(plain(folder), [0, 0, 0])
             found[:] = map(int.__add__, found, numbers)
-        for problem in self._problems:
-            if (place := nearest(problem.path, sums)) is not None:
+        for path in self._unread:
+            if (place := nearest(path, sums)) is not None:
                 sums[place][2] += 1
         for folder in sorted(sums, key=len, reverse=True):  # what lies below is longer, so it comes first
             if (above := nearest(folder, sums)) is not None:

@@ -88,8 +88,8 @@ class Hashing:
 
         Nothing is left out by its name: a list of checksums is expected to be complete.
         """
-        config = ScanConfig(roots=[folder], min_size=0, default_excludes=False)
         root = absolute(folder)
+        config = ScanConfig(roots=[root], min_size=0, default_excludes=False)
         for listing in walk(config, [root], self._pool, self._cache.files):
             found = listing
         prefix = len(os.path.join(root, b""))
@@ -205,10 +205,12 @@ def _holds_data(path: bytes) -> bool:
 
 def _batches(entries: Entries, members: Sequence[int]) -> Iterator[SuspectsBatch]:
     """Yield the files as sets of one, each to be read to its end, in batches of about equal cost."""
-    batch, size = SuspectsBatch(), 0
+    batch = SuspectsBatch()
+    size = 0
     for i in members:
         mapped = mounts.may_map(entries.folders[entries.folder[i]])
-        batch.append(Suspects(entries.size[i], (i,), (entries.path(i),), (entries.status(i),), join=True, mapped=mapped))
+        size_of, path, seen = entries.size[i], entries.path(i), entries.status(i)
+        batch.append(Suspects(size_of, (i,), (path,), (seen,), join=True, mapped=mapped))
         size += entries.size[i]
         if len(batch) >= _BATCH_FILES or size >= _BATCH_BYTES:
             yield batch

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import mmap
 import os
+import sys
 from typing import Protocol, TypeAlias
 
 Window: TypeAlias = mmap.mmap | memoryview
@@ -40,7 +41,7 @@ class MappedReader:
             self._map = mmap.mmap(self._descriptor, length, access=mmap.ACCESS_READ, offset=offset)
         except ValueError:  # "mmap length is greater than file size": it has shrunk
             return None
-        if hasattr(mmap, "MADV_SEQUENTIAL"):
+        if sys.platform != "win32":
             self._map.madvise(mmap.MADV_SEQUENTIAL)
         return self._map
 

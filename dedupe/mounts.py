@@ -53,28 +53,40 @@ def kind_of(path: bytes) -> bytes | None:
     return table[point]
 
 
-@functools.cache
-def may_map(folder: bytes) -> bool:
-    """Tell whether files of a folder may be memory-mapped: local file systems only, never network or FUSE."""
-    if sys.platform == "win32":
+if sys.platform == "win32":
+
+    @functools.cache
+    def may_map(folder: bytes) -> bool:
+        """Tell whether files of a folder may be memory-mapped: on fixed local drives only."""
         return windows.drive_kind(folder) == "fixed"
-    kind = kind_of(folder)
-    if kind is None:
-        return sys.platform == "darwin" and not folder.startswith((b"/Volumes/", b"/Network/"))
-    return kind not in _DISTANT_KINDS and not kind.startswith(b"fuse")
 
+    def rotates(device: int) -> bool:  # noqa: ARG001 - Windows tells this of drives, not of what a file knows
+        """Tell whether a device is one rotating disk; here nobody knows."""
+        return False
 
-@functools.cache
-def rotates(device: int) -> bool:
-    """Tell whether a device is one rotating disk, where two readers at once only make the head travel.
+else:
 
-    Virtual disks say that they rotate whatever lies below them (virtio's default), so they are not asked.
-    """
-    base = os.path.realpath(f"/sys/dev/block/{os.major(device)}:{os.minor(device)}") if sys.platform == "linux" else ""
-    for folder in (base, os.path.dirname(base)):  # a partition's queue is its disk's
-        try:
-            with open(f"{folder}/queue/rotational", encoding="ascii") as answer:
-                return answer.read().strip() == "1" and not os.path.basename(folder).startswith(("vd", "xvd", "loop"))
-        except OSError:
-            continue
-    return False
+    @functools.cache
+    def may_map(folder: bytes) -> bool:
+        """Tell whether files of a folder may be memory-mapped: local file systems only, never network or FUSE."""
+        kind = kind_of(folder)
+        if kind is None:
+            return sys.platform == "darwin" and not folder.startswith((b"/Volumes/", b"/Network/"))
+        return kind not in _DISTANT_KINDS and not kind.startswith(b"fuse")
+
+    @functools.cache
+    def rotates(device: int) -> bool:
+        """Tell whether a device is one rotating disk, where two readers at once only make the head travel.
+
+        Virtual disks say that they rotate whatever lies below them (virtio's default), so they are not asked.
+        """
+        base = os.path.realpath(f"/sys/dev/block/{os.major(device)}:{os.minor(device)}")
+        for folder in (base, os.path.dirname(base)):  # a partition's queue is its disk's
+            try:
+                with open(f"{folder}/queue/rotational", encoding="ascii") as answer:
+                    return answer.read().strip() == "1" and not os.path.basename(folder).startswith(
+                        ("vd", "xvd", "loop")
+                    )
+            except OSError:
+                continue
+        return False

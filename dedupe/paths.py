@@ -13,8 +13,10 @@ def absolute(path: bytes) -> bytes:
 
     On Windows an extended-length one, which has no limit of 260 characters.
     """
-    if sys.platform == "win32":
-        return winpath.extended(path)
+    return winpath.extended(path) if sys.platform == "win32" else _folded(path)
+
+
+def _folded(path: bytes) -> bytes:
     folded = os.path.abspath(path)
     if b".." in path.split(b"/"):
         try:
@@ -28,3 +30,20 @@ def absolute(path: bytes) -> bytes:
 def outside(path: bytes) -> bytes:
     """Return a path as users write it: on Windows without the mark of an extended-length one."""
     return winpath.plain(path) if sys.platform == "win32" else path
+
+
+def lies_below(path: bytes, root: bytes) -> bool:
+    """Tell whether a path is a root or lies below it, by whatever name: links, bind mounts and case do not hide it."""
+    try:
+        top = os.stat(root)
+    except OSError:
+        return False
+    place, above = b"", os.path.realpath(path)
+    while place != above:
+        place, above = above, os.path.dirname(above)
+        try:
+            if os.path.samestat(os.stat(place), top):
+                return True
+        except OSError:  # not there yet
+            continue
+    return False

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, ProcessPoolExecutor, wait
 from typing import Any, Protocol, TypeVar
 
-from dedupe import heartbeat
+from dedupe import heartbeat, windows
 
 B = TypeVar("B")
 R = TypeVar("R")
@@ -57,6 +57,8 @@ def _context() -> multiprocessing.context.BaseContext:
 
 def _begin(slots: Any, numbers: Any) -> None:
     """Prepare a worker: Ctrl-C is the main process's affair, and a worker must not outlive it."""
+    if sys.platform == "win32":
+        windows.expose_placeholders()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     with numbers.get_lock():
@@ -86,9 +88,9 @@ class Pool:
     def __init__(self, jobs: int | None = None, executor: Executor | None = None) -> None:
         self.jobs = min(jobs or cores(), _MOST)
         self._given = executor
+        self._may_map = executor is None or isinstance(executor, ProcessPoolExecutor)  # a map can kill its process
         self._own: ProcessPoolExecutor | None = None
         self._slots: Any = None
-        self._workers: list[Any] = []
 
     def __enter__(self) -> Pool:
         return self
@@ -115,10 +117,8 @@ class Pool:
         if self._own is None:
             context = _context()
             self._slots = context.RawArray("Q", self.jobs + 1) if self._slots is None else self._slots
-            before = multiprocessing.active_children()
             self._own = ProcessPoolExecutor(self.jobs, context, _begin, (self._slots, context.Value("i", 0)))
             self._own.submit(_nothing)
-            self._workers = [p for p in multiprocessing.active_children() if p not in before]
         return self._own
 
     def run(
@@ -157,10 +157,10 @@ class Pool:
                     more = False
                     break
                 try:
-                    working[self._start().submit(task, batch, mapped=True)] = batch
+                    working[self._start().submit(task, batch, mapped=self._may_map)] = batch
                 except BrokenExecutor:  # a worker died while nobody was looking
                     self._discard()
-                    working[self._start().submit(task, batch, mapped=True)] = batch
+                    yield batch, self._alone(task, batch)
             ended, _ = wait(working, _TICK, FIRST_COMPLETED)
             tick(self.counted())
             suspects = [working[f] for f in ended if isinstance(f.exception(), BrokenExecutor)]
@@ -196,13 +196,14 @@ class Pool:
         """End the workers; `at_once` breaks off what they are doing."""
         if self._own is None:
             return
+        # spawned workers start one by one, as they are needed; only the executor knows them all
+        workers = list((self._own._processes or {}).values()) if at_once else []
         if at_once:
             self._slots[heartbeat.STOP] = 1
         self._own.shutdown(wait=not at_once, cancel_futures=at_once)
-        if at_once:
-            deadline = time.monotonic() + _GRACE  # for all of them together: there may be sixty
-            for worker in self._workers:
-                worker.join(max(0.0, deadline - time.monotonic()))
-                if worker.is_alive():  # in a system call that does not end, such as a read from a lost server
-                    worker.kill()
+        deadline = time.monotonic() + _GRACE  # for all of them together: there may be sixty
+        for worker in workers:
+            worker.join(max(0.0, deadline - time.monotonic()))
+            if worker.is_alive():  # in a system call that does not end, such as a read from a lost server
+                worker.kill()
         self._own = None

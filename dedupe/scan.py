@@ -18,13 +18,13 @@ from dedupe.cache import Cache, Learnt
 from dedupe.config import Confirm, ScanConfig
 from dedupe.confirm import Confirmer, Verdict
 from dedupe.digests.base import Backend, BackendChoice
-from dedupe.digests.choose import choose
+from dedupe.digests.choose import any_of, choose
 from dedupe.entries import Column, alike
 from dedupe.errors import NothingUsableError
 from dedupe.fingerprint import Fingerprinter
 from dedupe.groups import FoundFiles
 from dedupe.partition import Class, Partition
-from dedupe.paths import absolute, outside
+from dedupe.paths import absolute, lies_below, outside
 from dedupe.pool import Pool
 from dedupe.progress import Progress
 from dedupe.result import Group, ScanResult, Totals
@@ -33,6 +33,7 @@ from dedupe.walk import Listing, walk
 
 Sets: TypeAlias = "list[array[int]]"
 _COMPARED = BackendChoice("none", "bytes are compared, so no digest is needed")
+_UNUSED = BackendChoice("none", "no files were so alike that a digest was needed")
 
 
 class Scan:
@@ -45,21 +46,23 @@ class Scan:
         self._started = datetime.now(UTC).isoformat(timespec="seconds")
         self._config = config
         self._progress = progress
-        self._backend, self._choice = self._choose()
+        bytes_only = config.confirm == Confirm.BYTES
+        self._backend: Backend | None = None if bytes_only else any_of(config.confirm, config.backend)
+        self._choice = _COMPARED if bytes_only else _UNUSED
         cache = os.fsencode(config.cache) if config.cache is not None else None
-        self._cache = Cache(cache, config.confirm, self._clock)
+        scanned = cache is not None and any(lies_below(cache, r) for r in self._roots)
+        self._cache = Cache(cache, config.confirm, self._clock, scanned=scanned)
         self._pool = Pool(config.jobs, executor)
         self._found = Listing()
         self._links: dict[int, list[int]] = {}  # other names of a physical file, by its first
         self._bytes_read = self._cache_hits = self._united = self._united_bytes = 0
         self._phases: dict[str, float] = {}
 
-    def _choose(self) -> tuple[Backend | None, BackendChoice]:
-        if self._config.confirm == Confirm.BYTES:
-            return None, _COMPARED
+    def _choose(self) -> None:
+        """Choose who computes digests, which may take a measurement: not before any is wanted."""
         cache = self._config.cache
         kept = Path(os.fsdecode(cache)).with_name("backends.json") if cache is not None else None
-        return choose(self._config.confirm, self._config.backend, measurements=kept)
+        self._backend, self._choice = choose(self._config.confirm, self._config.backend, measurements=kept)
 
     def __enter__(self) -> Scan:
         return self
@@ -84,7 +87,8 @@ class Scan:
             for listing in walk(self._config, self._roots, self._pool, own):
                 self._progress.reach(len(listing.entries))
             self._found = listing
-        if listing.problems and not len(listing.entries) and len(listing.problems) >= len(self._config.roots):
+        roots = {absolute(os.fsencode(r)) for r in self._config.roots}
+        if listing.problems and not len(listing.entries) and len(listing.problems) >= len(roots):
             first = listing.problems[0]
             raise NothingUsableError(f"Nothing could be scanned: {os.fsdecode(outside(first.path))} {first.message}.")
         self._cache.remember_roots(self._roots, self._started)
@@ -152,6 +156,8 @@ class Scan:
     def same_content(self, sets: Sets) -> list[Class]:
         """Return classes of two or more files of proven equal content, each with its digest."""
         entries = self._found.entries
+        if sets and self._backend is not None:
+            self._choose()
         task = Confirmer(self._config.confirm, self._backend, self._config.follow_symlinks)
         partition = Partition(entries, self._digests.get, proven=self._backend is not None)
         total = sum(entries.size[i] for s in sets for i in s if i not in self._digests)

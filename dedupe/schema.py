@@ -5,6 +5,7 @@ sqlite_utils is imported only where something is to be made: it takes longer to 
 
 from __future__ import annotations
 
+import os
 import sqlite3
 
 from dedupe.errors import CacheError
@@ -26,6 +27,7 @@ COLUMNS = (
     ("seal", bytes),  # xxh3-64 of all the others: a row that rotted or was edited is not believed
 )
 
+_MAGIC = b"SQLite format 3\0"
 _ROOTS = {"path": bytes, "device": str, "inode": str, "scanned": str}
 
 
@@ -35,6 +37,18 @@ class ForeignError(CacheError):
 
 class BrokenError(CacheError):
     """The database is ours but cannot be used: it is set aside."""
+
+
+def refuse_data(path: str) -> None:
+    """Refuse a file that holds something, but no database.
+
+    Raises:
+        ForeignError: it does.
+    """
+    if os.path.isfile(path):
+        with open(path, "rb") as file:
+            if file.read(len(_MAGIC)) not in (b"", _MAGIC):
+                raise ForeignError("is no cache, but a file among those to be scanned (name another with --cache)")
 
 
 def check(connection: sqlite3.Connection) -> bool:

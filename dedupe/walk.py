@@ -120,6 +120,11 @@ class Lister:
         if reason := self.filters.of_file(folder, name):
             listing.skipped[reason] += 1
             return
+        if sys.platform == "win32" and not self.cloud_files:
+            attributes = os.lstat(folder + name).st_file_attributes
+            if windows.is_cloud_placeholder(attributes):
+                listing.skipped[SkipReason.CLOUD] += 1
+                return
         found = status.of_path(folder + name)
         if found[3:] in self.own or not self.filters.min_size <= found[0] <= self.filters.max_size:
             listing.skipped[self._left_out(found)] += 1

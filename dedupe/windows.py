@@ -195,7 +195,7 @@ if sys.platform == "win32":
         try:
             if _GetFileType(handle) != _FILE_TYPE_DISK:
                 raise _error(_ACCESS_DENIED, path)
-            return msvcrt.open_osfhandle(handle, os.O_RDONLY | os.O_BINARY | os.O_NOINHERIT)
+            return msvcrt.open_osfhandle(handle, os.O_RDONLY | os.O_NOINHERIT)
         except OSError:
             _CloseHandle(handle)
             raise

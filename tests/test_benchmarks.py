@@ -1,21 +1,20 @@
-"""The benchmark harness: it reads every finder rightly, voids wrong answers, and measures what was really used."""
+"""The benchmark harness: it reads every finder rightly, voids wrong answers, and prints what was measured."""
 
 from __future__ import annotations
 
 import json
 import os
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
 from tests import corpora
 from tests.benchmarks import compare, growth, phases
-from tests.benchmarks.machine import describe
-from tests.benchmarks.measure import Measurer, Run, RunError, descendants, read_ahead, read_ahead_control
+from tests.benchmarks.measure import Measurer, Run
 from tests.benchmarks.table import Row, Section, as_json, markdown, memory, timings
 from tests.benchmarks.tools import TOOLS, Tool, blank_line_blocks, find_program, version_of
+from tests.conftest import need
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the benchmarks read /proc")
 
@@ -41,15 +40,11 @@ def script(folder: Path, body: str) -> str:
     return str(path)
 
 
-def python(measurer: Measurer, code: str) -> Run:
-    """Measure a Python program."""
-    return measurer.run([sys.executable, "-I", "-S", "-c", code])
-
-
 @pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
 def test_every_installed_finder_is_read_rightly(tool: Tool, small_corpus: compare.Corpus, measurer: Measurer) -> None:
     """A real run of each finder, twice where it has a cache, gives the truth and figures."""
     path = find_program(tool.program)
+    need(path or not tool.ours, "dedupe is not installed")
     if path is None:
         pytest.skip(f"{tool.program} is not installed")
     (row,) = compare.Contest(measurer, rounds=1).hold(small_corpus, [(tool, path)])
@@ -108,101 +103,6 @@ def test_tools_run_in_turn(tmp_path: Path, measurer: Measurer) -> None:
     rows = compare.Contest(measurer, rounds=2).hold(corpus, [(tool, path) for tool in tools])
     assert (tmp_path / "order").read_text().split() == ["one", "two"] * 3
     assert [len(row.runs) for row in rows] == [2, 2]
-
-
-def test_wall_time_is_the_program_s(measurer: Measurer) -> None:
-    """The clock runs from the program's start to its end, without the launcher."""
-    run = measurer.run(["/bin/sleep", "0.3"])
-    assert 0.3 <= run.wall_s < 3
-    assert run.cpu_s < 0.2
-
-
-def test_cpu_time_of_orphans_counts(measurer: Measurer) -> None:
-    """Workers that outlive their parent, as those of a fork server do, are waited for and counted."""
-    burn = "import os, time\nif os.fork() == 0:\n    while time.process_time() < 0.4: pass"
-    run = python(measurer, burn)
-    assert run.cpu_s >= 0.4
-
-
-def test_peak_memory_is_the_largest_process_s(measurer: Measurer) -> None:
-    """A child's 64 MiB count, and a program smaller than the launcher is told by the floor."""
-    grow = "import os\nif os.fork() == 0:\n    bytearray(64 << 20)\nelse:\n    os.wait()"
-    assert 64 << 10 < python(measurer, grow).peak_kib < 128 << 10
-    tiny = measurer.run(["/bin/true"])
-    assert tiny.peak_kib <= tiny.floor_kib < 32 << 10
-
-
-def test_sampled_memory_is_the_whole_tree_s(tmp_path: Path) -> None:
-    """Three processes with 32 MiB each are 96 MiB; what they share counts once."""
-    grow = (
-        "import os, time\n"
-        "shared = bytearray(b'x') * (64 << 20)\n"
-        "children = [os.fork() for _ in range(2)]\n"
-        "own = bytearray(b'y') * (32 << 20)\n"
-        "time.sleep(1.5)\n"
-    )
-    run = python(Measurer(str(tmp_path), sample_memory=True), grow)
-    assert run.pss_kib is not None
-    # two forks in a row make four processes: 64 MiB together and 32 each
-    assert 190 << 10 < run.pss_kib < 260 << 10
-
-
-def test_a_program_that_hangs_is_stopped(tmp_path: Path) -> None:
-    """After the time limit the program and its children are gone, and the row says so."""
-    start, before = time.monotonic(), descendants(os.getpid())
-    with pytest.raises(RunError, match=r"stopped after 0\.5 s"):
-        Measurer(str(tmp_path), timeout_s=0.5).run(["/bin/sh", "-c", "sleep 60; true"])
-    assert time.monotonic() - start < 20
-    assert descendants(os.getpid()) == before
-
-
-def test_caches_of_the_user_are_out_of_reach(measurer: Measurer, tmp_path: Path) -> None:
-    """Programs that keep to the XDG folders leave their caches in the scratch folder."""
-    measurer.run(["/bin/sh", "-c", 'echo "$XDG_CACHE_HOME $XDG_CONFIG_HOME"'])
-    assert (tmp_path / "stdout").read_text().split() == [str(tmp_path)] * 2
-
-
-def test_read_ahead_is_put_back(tmp_path: Path) -> None:
-    """The old value returns even where the measurement breaks off; without a wish nothing is written."""
-    control = tmp_path / "read_ahead_kb"
-    control.write_text("4096\n")
-
-    def measure() -> None:
-        with read_ahead(str(control), 128) as kib:
-            assert (kib, control.read_text()) == (128, "128")
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        measure()
-    assert control.read_text() == "4096"
-    control.chmod(0o400)
-    with read_ahead(str(control), None) as kib:
-        assert kib == 4096
-
-
-def test_read_ahead_without_a_device(tmp_path: Path) -> None:
-    """Memory file systems have no read-ahead: that is unknown, and a wish for it is refused."""
-    assert read_ahead_control("/proc") is None
-    with read_ahead(None, None) as kib:
-        assert kib is None
-    with pytest.raises(RunError, match="no block device"), read_ahead(None, 128):
-        pass
-
-
-def test_the_machine_is_described(tmp_path: Path) -> None:
-    """Date, processor, memory, kernel, Python, file system and load all have a value."""
-    about = describe(str(tmp_path))
-    assert list(about) == [
-        "date",
-        "processor",
-        "flags",
-        "memory",
-        "system",
-        "Python",
-        "file system",
-        "load at the start",
-    ]
-    assert all(about.values())
 
 
 def rows() -> list[Row]:
@@ -293,8 +193,7 @@ def test_jobs_are_compared_with_the_first() -> None:
 
 def test_phases_of_a_real_scan(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The profile names the start, and the phases of a scan with one job and with two."""
-    if find_program("dedupe") is None:
-        pytest.skip("dedupe is not installed")
+    need(find_program("dedupe"), "dedupe is not installed")
     options = ["--folder", str(tmp_path), "--corpora", "flat", "--scale", "0.001", "--rounds", "1", "--starts", "1"]
     assert phases.main(options) == 0
     printed = capsys.readouterr().out
@@ -312,4 +211,20 @@ def test_growth_of_a_real_finder(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert growth.main([*options, "--only", peers[0].name]) == 0
     cells = [line.split(" | ") for line in capsys.readouterr().out.splitlines()[4:]]
     assert [line[2] for line in cells] == ["100", "200", "400"]
-    assert all(float(line[6]) > 0 for line in cells)
+    assert all(float(line[4]) > 0 for line in cells)
+
+
+def test_growth_is_told_by_further_files() -> None:
+    """What a further file costs is the difference to the next smaller scale, of the same tool and corpus only."""
+    points = [
+        growth.Point("b", "flat", 100, 0, 1.0, 1.0, 1 << 20),
+        growth.Point("a", "flat", 300, 10**6, 2.0, 3.0, 2 << 20),
+        growth.Point("a", "flat", 100, 10**6, 1.0, 1.5, 1 << 20),
+        growth.Point("a", "flat", 500, 10**6, fault="wrong"),
+    ]
+    assert growth.table(points).splitlines()[2:] == [
+        "| a | flat | 100 | 1.0 | 1.000 | 1.500 | 1 | - | - |",
+        "| a | flat | 300 | 1.0 | 2.000 | 3.000 | 2 | 5000.00 | 5243 |",
+        "| a | flat | 500 | 1.0 | wrong | - | - | - | - |",
+        "| b | flat | 100 | 0.0 | 1.000 | 1.000 | 1 | - | - |",
+    ]

@@ -10,7 +10,7 @@ import threading
 import time
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dedupe.buffers import Pinned, equal
@@ -96,6 +96,7 @@ def test_references_are_balanced():
     assert sys.getrefcount(data) == before
 
 
+@settings(deadline=None)
 @given(st.binary(min_size=1, max_size=300), st.integers(0, 299), st.integers(1, 255))
 def test_one_changed_byte_is_seen(data, place, change):
     """Equal bytes are equal, and a change of any one byte is seen."""

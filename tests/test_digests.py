@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import xxhash
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dedupe.digests import blocks, cng
@@ -244,6 +244,7 @@ def test_an_abandoned_hasher_leaves_no_trace(backend, algorithm):
 
 
 @every
+@settings(max_examples=40, deadline=None)  # for every backend; a busy computer is no failure
 @given(data=st.binary(max_size=600), cuts=st.lists(st.integers(0, 600), max_size=6))
 def test_splits_make_no_difference(backend, algorithm, data, cuts):
     """However the bytes are cut into updates, the digest is that of the whole."""

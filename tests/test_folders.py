@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dedupe.folders import ContainedFolder, FolderCounts, FolderReport, IdenticalFolders, compare_folders
-from dedupe.result import File, FolderCount, Group, Problem, ProblemKind, ScanResult
+from dedupe.result import File, FolderCount, Group, ScanResult
 from tests.report_helpers import result
 
 Tree = dict[bytes, tuple[int, int]]  # path -> (content, physical file); the content is its size, too
@@ -35,8 +35,7 @@ def scanned(tree: Tree, left_out: tuple[bytes, ...] = ()) -> ScanResult:
             groups.append(Group(len(groups) + 1, content, "sha256", b"x" * 32, made))
     direct = [(folder, 0, 0, 0) for path in tree for folder in above(path)]
     direct += [(path.rpartition(b"/")[0] + b"/", 1, content, 0) for path, (content, _) in tree.items()]
-    problems = [Problem(path, ProblemKind.PERMISSION, "") for path in left_out]
-    return replace(result(groups), folders=FolderCounts(lambda: direct, problems))
+    return replace(result(groups), folders=FolderCounts(lambda: direct, left_out))
 
 
 def copies(*paths: bytes, content: int = 100) -> Tree:
@@ -235,7 +234,7 @@ def test_counts_follow_windows_paths(folder: bytes, expected: tuple[int, int, in
         (b"C:\\a\\b", 1, 10, 0),
         (b"\\\\server\\share", 1, 5, 0),
     ]
-    counts = FolderCounts(lambda: direct, [Problem(b"C:\\a\\locked", ProblemKind.PERMISSION, "")])
+    counts = FolderCounts(lambda: direct, [b"C:\\a\\locked"])
     assert counts[folder] == FolderCount(*expected)
 
 

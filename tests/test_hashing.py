@@ -46,7 +46,9 @@ def test_order_is_that_of_the_names(tmp_path: Path) -> None:
     for jobs in (1, 2):
         found = run(names, config=HashConfig(jobs=jobs))
         assert [hashed.name for hashed in found] == names
-        assert [hashed.digest for hashed in found] == [hashlib.sha256(Path(os.fsdecode(n)).read_bytes()).digest() for n in names]
+        assert [hashed.digest for hashed in found] == [
+            hashlib.sha256(Path(os.fsdecode(n)).read_bytes()).digest() for n in names
+        ]
 
 
 def test_standard_input_has_its_place(tmp_path: Path) -> None:

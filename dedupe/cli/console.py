@@ -12,13 +12,15 @@ from typing import Any, NoReturn
 
 import typer
 
-from dedupe import names
+from dedupe import names, windows
 from dedupe.cli.exits import Exit
 from dedupe.errors import DedupeError, NothingUsableError
 
 
 def prepare() -> None:
-    """Make the streams survive any name, and SIGTERM end the program as Ctrl-C does."""
+    """Make the streams survive any name, placeholders show as what they are, and SIGTERM end us as Ctrl-C does."""
+    if sys.platform == "win32":
+        windows.expose_placeholders()
     for stream in (sys.stdout, sys.stderr):
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure is not None:
@@ -49,14 +51,22 @@ def write(pieces: Iterable[bytes], *, text: bool = True) -> None:
     if out is None:
         raise NothingUsableError("The result cannot be written: standard output is closed.")
     encode = text and out.isatty()
+    for piece in pieces:
+        _put(names.for_console(piece, out.encoding) if encode else piece)
+    _put(b"")
+
+
+def _put(piece: bytes) -> None:
+    """Write one piece; an empty one flushes.  Only these errors are the stream's: rendering has its own."""
     try:
-        for piece in pieces:
-            out.buffer.write(names.for_console(piece, out.encoding) if encode else piece)
-        out.flush()
+        if piece:
+            sys.stdout.buffer.write(piece)
+        else:
+            sys.stdout.flush()
     except BrokenPipeError:
         raise
     except OSError as error:
-        raise NothingUsableError(f"The result could not be written: {error.strerror}.") from error
+        raise NothingUsableError(f"Standard output could not be written: {error.strerror}.") from error
 
 
 def on_terminal(stream: Any) -> bool:

@@ -4,23 +4,33 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import stat
 import tempfile
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import BinaryIO
+from urllib.parse import quote
 
 from dedupe.errors import NothingUsableError, UsageError
+from dedupe.paths import lies_below
 from dedupe.report import FORMATS, Format, Style, format_for
 from dedupe.result import ScanResult
 
 # How our own reports begin: one that lies inside a root may be replaced by its successor, anything else may not.
-_OURS = (
-    b'{"schema": "dedupe-',
-    b"\xef\xbb\xbfgroup,file,size,algorithm,digest,",
-    b"SQLite format 3\0",
-    b"<!doctype html>",
+_OURS = re.compile(
+    b"|".join(
+        (
+            rb'\{("type": "header", )?"schema": "dedupe-',
+            rb"\xef\xbb\xbfgroup,file,size,algorithm,digest,",
+            rb'<!doctype html>.{,4000}<meta name="generator" content="dedupe ',
+            rb"No duplicates\.\r?\n",
+            rb"Group 1: [\d,]+ (empty )?files?[ ,]",
+        )
+    ),
+    re.DOTALL,
 )
+_DATABASE = b"SQLite format 3\0"
 
 
 @dataclass(slots=True)
@@ -68,7 +78,7 @@ class Outputs:
             raise UsageError(f"{path} is the cache: name another file to write the report to.")
         if any(o.target == target for o in self._outputs):
             raise UsageError(f"{path} is named twice: give each report a file of its own.")
-        if not _replaceable(target) and any(_lies_below(place, r) for r in roots):
+        if not _replaceable(target) and any(lies_below(place, r) for r in roots):
             raise UsageError(f"{path} is one of the files to be scanned: name another file to write the report to.")
         try:
             if os.path.exists(target) and not stat.S_ISREG(os.stat(target).st_mode):
@@ -139,21 +149,28 @@ def standard_output(name: str | None, outputs: Sequence[str]) -> Format | None:
     return FORMATS[name]
 
 
-def _lies_below(place: bytes, root: bytes) -> bool:
-    root = os.path.realpath(root)
-    return place == root or place.startswith(root.rstrip(os.fsencode(os.sep)) + os.fsencode(os.sep))
-
-
 def _replaceable(target: str) -> bool:
     """Tell whether nothing is lost if a file is overwritten: not there, empty, or a report of ours."""
     try:
         with open(target, "rb") as file:
-            begin = file.read(64)
+            begin = file.read(4096)
     except FileNotFoundError:
         return True
     except OSError:
         return False
-    return not begin or begin.startswith(_OURS)
+    if begin.startswith(_DATABASE):
+        return _is_our_database(target)
+    return not begin or _OURS.match(begin) is not None
+
+
+def _is_our_database(path: str) -> bool:
+    import sqlite3
+
+    with contextlib.suppress(sqlite3.Error):
+        uri = "file:" + quote(os.fsencode(path)) + "?mode=ro&immutable=1"
+        with contextlib.closing(sqlite3.connect(uri, uri=True)) as database:
+            return str(database.execute("SELECT schema FROM scan").fetchone()[0]).startswith("dedupe-")
+    return False
 
 
 def _give_usual_mode(path: str) -> None:

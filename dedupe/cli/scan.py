@@ -100,11 +100,10 @@ def scan(
     from dedupe.cache import default_path
     from dedupe.cli.output import Outputs, standard_output
     from dedupe.find import find_duplicates
-    from dedupe.paths import absolute
     from dedupe.progress import Bars, Silent
     from dedupe.report import Style
 
-    roots = [absolute(os.fsencode(p)) for p in paths or ()]
+    roots = values.roots(paths or ())
     if files_from is not None:
         roots += values.path_list(files_from, null=null)
     kept = None if no_cache else cache or default_path()

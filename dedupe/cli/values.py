@@ -5,9 +5,13 @@ from __future__ import annotations
 import os
 import re
 import sys
+from collections.abc import Iterable
 from decimal import Decimal
 
+from dedupe import winpath
+from dedupe.cli import console
 from dedupe.errors import NothingUsableError, UsageError
+from dedupe.paths import absolute
 
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgtpe]?)(?:i?b)?", re.IGNORECASE)
 _POWERS = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4, "p": 5, "e": 6}
@@ -45,3 +49,18 @@ def path_list(source: str, *, null: bool) -> list[bytes]:
     if sys.platform == "win32":
         parts = [os.fsencode(part.decode("utf-8", "surrogateescape")) for part in parts]
     return [part for part in parts if part]
+
+
+def roots(arguments: Iterable[str]) -> list[bytes]:
+    """Return what users name to be looked at as absolute paths; what a Windows shell did to one is mended and told.
+
+    Raises:
+        UsageError: the shell made one argument of several.
+    """
+    found = []
+    for argument in arguments:
+        path, note = winpath.mended(argument) if sys.platform == "win32" else (argument, None)
+        if note:
+            console.say(f"dedupe: {note}")
+        found.append(absolute(os.fsencode(path)))
+    return found

@@ -77,6 +77,20 @@ def choose(algorithm: str, requested: str = "auto", *, measurements: Path | None
     return able[0], BackendChoice(able[0].name, reason)
 
 
+def any_of(algorithm: str, requested: str = "auto") -> Backend:
+    """Return some backend that can do what is asked, without measuring: to refuse early what nobody can do.
+
+    Raises:
+        BackendError: nobody can, or not the one requested.
+    """
+    if requested != "auto" or algorithm in _ALONE:
+        return choose(algorithm, requested, measurements=None)[0]
+    able, unable = _contenders(algorithm)
+    if not able:
+        raise BackendError(unable[0])
+    return able[0]
+
+
 def _contenders(algorithm: str) -> tuple[list[Backend], list[str]]:
     """Return the backends that can compute an algorithm here, and why those cannot that should."""
     able: list[Backend] = []

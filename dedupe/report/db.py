@@ -1,8 +1,8 @@
 """The database report: one SQLite file for questions that no other format foresees; opens in Datasette.
 
 Paths are text as in the other reports, with the exact bytes in base64 beside them where the text is not exact.
-`device` and `inode` are text, as they may pass 2^63; a `modified_ns` outside of 64 bits is null.  The file is built in
-a temporary folder of this process alone, as a million groups need not fit in memory, and handed over piece by piece.
+`device` and `inode` are text, as they may pass 2^63; another number that 64 bits do not hold is null.  The file is
+built in a temporary folder of its own, as a million groups need not fit in memory, and handed over piece by piece.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from dedupe import names
@@ -101,7 +102,7 @@ def _fill(database: Database, result: ScanResult) -> None:
         database.table(table).create(columns, pk=key, foreign_keys=_FOREIGN_KEYS.get(table, ()))
     _insert(database, "scan", [_scan_row(result)])
     totals = result.totals
-    _insert(database, "totals", [tuple(getattr(totals, column) for column in _TABLES["totals"])])
+    _insert(database, "totals", [tuple(_numbers(totals, _TABLES["totals"], 0))])
     _insert(database, "skipped", ((str(reason), count) for reason, count in totals.skipped.items()))
     _insert(database, "roots", ((i, *_path(root)) for i, root in enumerate(result.roots, 1)))
     _insert(database, "notes", ((i, _words(note)) for i, note in enumerate(result.notes, 1)))
@@ -137,20 +138,21 @@ def _file_rows(result: ScanResult, folders: dict[bytes, int], groups: list[Row])
         count = 0
         digest = None if group.digest is None else group.digest.hex()
         for count, file in enumerate(group.files, 1):
-            modified_ns = file.modified_ns if -(2**63) <= file.modified_ns < 2**63 else None
-            times = (utc_time(file.modified_ns), modified_ns, str(file.device), str(file.inode))
+            times = (utc_time(file.modified_ns), _number(file.modified_ns), str(file.device), str(file.inode))
             for path in (file.path, *file.links):
                 number += 1
                 folder = folders.setdefault(parent(path) or path, len(folders) + 1)
                 yield (number, group.id, count, folder, *_path(path), *times)
-        groups.append((group.id, group.size, group.algorithm, digest, count, group.size * (count - 1)))
+        sizes = (_number(group.size), group.algorithm, digest, count, _number(group.size * (count - 1)))
+        groups.append((group.id, *sizes))
 
 
 def _folder_rows(result: ScanResult, folders: dict[bytes, int]) -> Iterator[Row]:
     """Yield the folders of all names, with what lies below them where that is known."""
     for folder, number in folders.items():
         count = result.folders.get(folder)
-        yield (number, *_path(folder), *((count.files, count.bytes, count.left_out) if count else (None, None, None)))
+        numbers = map(_number, (count.files, count.bytes, count.left_out)) if count else (None, None, None)
+        yield (number, *_path(folder), *numbers)
 
 
 def _insert_compared(database: Database, result: ScanResult) -> None:
@@ -160,19 +162,28 @@ def _insert_compared(database: Database, result: ScanResult) -> None:
         database,
         "identical_folders",
         (
-            (i, number, *_path(path), each.files, each.bytes, each.reclaimable_bytes, each.left_out)
+            (i, number, *_path(path), *_numbers(each, _TABLES["identical_folders"], 4))
             for i, (number, path, each) in enumerate(members, 1)
         ),
     )
-    numbers = tuple(_TABLES["contained_folders"])[5:]
     _insert(
         database,
         "contained_folders",
         (
-            (i, *_path(each.folder), *_path(each.holder), *(getattr(each, column) for column in numbers))
+            (i, *_path(each.folder), *_path(each.holder), *_numbers(each, _TABLES["contained_folders"], 5))
             for i, each in enumerate(found.contained, 1)
         ),
     )
+
+
+def _number(number: int) -> int | None:
+    """Return what SQLite can hold as it is."""
+    return number if -(2**63) <= number < 2**63 else None
+
+
+def _numbers(holder: object, columns: Iterable[str], first: int) -> Iterator[int | None]:
+    """Yield the numbers that a table's columns from `first` on are named after."""
+    return (_number(getattr(holder, column)) for column in islice(columns, first, None))
 
 
 def _path(path: bytes) -> tuple[str, str | None]:

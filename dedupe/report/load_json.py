@@ -51,14 +51,17 @@ def take(holder: dict[str, Any], key: str, kind: type[T], where: str) -> T:
     return value
 
 
+_MOST = 2**100  # beyond any sum of sizes or length of a scan
 _KINDS: dict[type, str] = {str: "text", int: "a whole number", dict: "an object", list: "a list"}
 
 
-def count(holder: dict[str, Any], key: str, where: str) -> int:
-    """Return a whole number that is not negative."""
+def count(holder: dict[str, Any], key: str, where: str, *, most: int = 2**63 - 1) -> int:
+    """Return a whole number that is not negative, nor more than a file can hold."""
     number = take(holder, key, int, where)
     if number < 0:
         raise BrokenReport(f"{where} has a negative {key!r}")
+    if number > most:
+        raise BrokenReport(f"{where} has a {key!r} that is too large to be true")
     return number
 
 
@@ -110,7 +113,7 @@ def _each(document: dict[str, Any], key: str, made: Callable[[dict[str, Any], st
 
 def _seconds(document: dict[str, Any]) -> float:
     seconds = document.get("seconds")
-    if isinstance(seconds, bool) or not isinstance(seconds, int | float):
+    if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 0 <= seconds < _MOST:
         raise BrokenReport("the report has no 'seconds' that is a number")
     return seconds
 
@@ -120,7 +123,7 @@ def _totals(totals: dict[str, Any]) -> Totals:
     fields = [name for name in Totals.__dataclass_fields__ if name != "skipped"]
     return Totals(
         skipped={_word(SkipReason, reason, "totals"): count(skipped, reason, "totals") for reason in skipped},
-        **{field: count(totals, field, "totals") for field in fields},
+        **{field: count(totals, field, "totals", most=_MOST) for field in fields},
     )
 
 
@@ -169,5 +172,5 @@ def _problem(problem: dict[str, Any], where: str) -> Problem:
 
 
 def _folder(folder: dict[str, Any], where: str) -> tuple[bytes, FolderCount]:
-    numbers = (count(folder, key, where) for key in ("files", "bytes", "left_out"))
+    numbers = (count(folder, key, where, most=_MOST) for key in ("files", "bytes", "left_out"))
     return path(folder, "path", where), FolderCount(*numbers)

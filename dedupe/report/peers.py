@@ -61,7 +61,7 @@ def fclones_csv(data: bytes, look: Look) -> ScanResult:
         raise BrokenReport(f"it is no CSV: {error}") from error
     for number, row in enumerate(rows, 1):
         where = f"row {number}"
-        if len(row) < 4 or not row[0].isdigit() or row[2] != str(len(row) - 3):
+        if len(row) < 4 or not re.fullmatch("[0-9]{1,19}", row[0]) or row[2] != str(len(row) - 3):
             raise BrokenReport(f"{where} has not the size, hash, count and names that it says")
         names = [_unescaped(os.path.abspath(os.fsencode(name))) for name in row[3:]]
         blocks.append(Block(int(row[0]), _hex(row[1], where), _files(names, look)))
@@ -95,8 +95,10 @@ def _rmlint_file(entry: dict[str, Any], where: str, look: Look) -> File:
     if found.inode:
         return found
     modified = entry.get("mtime", 0)
-    seconds = modified if isinstance(modified, int | float) else 0
-    return File(path, int(seconds * 1_000_000_000), int(entry.get("disk_id", 0)), int(entry.get("inode", 0)))
+    if not isinstance(modified, int | float) or not abs(modified) < 2**63:
+        raise BrokenReport(f"{where} has a 'mtime' that is no date")
+    device, inode = (count({key: 0, **entry}, key, where, most=2**128) for key in ("disk_id", "inode"))
+    return File(path, int(modified * 1_000_000_000), device, inode)
 
 
 def jdupes(document: dict[str, Any], look: Look) -> ScanResult:
@@ -124,7 +126,7 @@ def fdupes(data: bytes, look: Look) -> ScanResult | None:
     trusted = False
     for lines in data.split(b"\n\n"):
         names = lines.strip(b"\n").split(b"\n")
-        size = re.fullmatch(rb"(\d+) bytes? each:", names[0].strip())
+        size = re.fullmatch(rb"(\d{1,19}) bytes? each:", names[0].strip())
         files = _files(map(_absolute, _joined(names[1:] if size else names, look)), look)
         trusted = trusted or size is not None
         if size:

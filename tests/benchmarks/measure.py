@@ -164,10 +164,13 @@ def read_ahead(control: str | None, kib: int | None) -> Iterator[int | None]:
     if kib is None:
         yield before
         return
+    # a plain SIGTERM would end us without a word, and leave the machine changed
+    usual = signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     try:
         with open(control, "w", encoding="ascii") as out:
             out.write(str(kib))
         yield kib
     finally:
+        signal.signal(signal.SIGTERM, usual)
         with open(control, "w", encoding="ascii") as out:
             out.write(str(before))

@@ -1,0 +1,255 @@
+"""The HTML report: one page that needs a browser and nothing else.  Opens no file but the parts of the page beside it.
+
+The page is sent in three runs: the head with the totals (plain HTML, escaped), the groups, and the tail.  The groups
+are JSON, deflated and in base64, whose alphabet has no character that could end a script block; the page makes text
+nodes of the names, and never markup.  See `_data` for the shape.
+"""
+
+from __future__ import annotations
+
+import base64
+import functools
+import hashlib
+import json
+import re
+import string
+import zlib
+from collections.abc import Iterable, Iterator, Mapping
+from html import escape
+from importlib import resources
+from itertools import islice
+
+from dedupe.names import shown, shown_text
+from dedupe.report.base import Style
+from dedupe.report.units import binary_size, counted
+from dedupe.result import Group, ScanResult
+
+MAX_GROUPS = 250_000  # rows of 52 px above this would be taller than Firefox can scroll (17.8 million px)
+MAX_DATA = 128 << 20  # characters of JSON: four times this still fits the longest string of V8 (2**29)
+_BATCH = 64  # groups turned into JSON at once
+_EFFORT = 4  # of zlib: half the time of 6, and 3 % larger
+MAX_PROBLEMS = 1_000  # lines of plain HTML; what is left out is said in the page
+
+_SCRIPTS = ("format.js", "data.js", "filter.js", "marks.js", "table.js", "space.js", "detail.js", "main.js")
+_LIBRARY = "d3-hierarchy"
+_WINDOWS = re.compile(rb"[A-Za-z]:\\|\\\\")
+
+
+def render(result: ScanResult, _style: Style) -> Iterator[bytes]:
+    """Yield the page in UTF-8.  The same result gives the same bytes; `MAX_GROUPS` and `MAX_DATA` are its limits."""
+    head, tail = _template()
+    css, script = _part("page.css"), _script()
+    fields = {
+        "policy": _policy(css, script),
+        "style": css,
+        "script": script,
+        **{name: _html(value) for name, value in _facts(result).items()},
+    }
+    yield head.substitute(fields).encode()
+    yield from _packed(_data(result))
+    yield tail.substitute(fields).encode()
+
+
+# --- the parts of the page
+
+
+@functools.cache
+def _part(name: str) -> str:
+    return resources.files(__package__).joinpath("page", name).read_text(encoding="utf-8")
+
+
+def _template() -> tuple[string.Template, string.Template]:
+    head, _, tail = _part("page.html").partition("${data}")
+    return string.Template(head), string.Template(tail)
+
+
+@functools.cache
+def _script() -> str:
+    """Return the library under its licence, then the page's own code in a scope of its own."""
+    licence = f"/*\n{_LIBRARY}\n\n{_part(f'{_LIBRARY}.LICENSE')}*/\n"
+    own = "".join(_part(name) for name in _SCRIPTS)
+    return f"{licence}{_part(f'{_LIBRARY}.min.js')}\n(() => {{\n'use strict';\n{own}}})();\n"
+
+
+def _policy(css: str, script: str) -> str:
+    """Return a policy that lets the page run its own code, show local pictures, and do nothing else."""
+    rules = (
+        "default-src 'none'",
+        f"script-src '{_source(script)}'",
+        f"style-src '{_source(css)}'",
+        "img-src file: data:",
+        "connect-src 'none'",
+        "form-action 'none'",
+        "base-uri 'none'",
+    )
+    return "; ".join(rules)
+
+
+def _source(text: str) -> str:
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+
+# --- what stands in the page without any script
+
+
+class _Markup(str):
+    """Text that is HTML already; everything else is escaped."""
+
+    __slots__ = ()
+
+
+def _html(value: str) -> str:
+    return value if isinstance(value, _Markup) else escape(value)
+
+
+def _facts(result: ScanResult) -> dict[str, str]:
+    totals = result.totals
+    share = totals.reclaimable_bytes / totals.bytes if totals.bytes else 0.0
+    return {
+        "reclaimable": binary_size(totals.reclaimable_bytes),
+        "redundant": counted(totals.redundant_files, "redundant file"),
+        "groups": counted(totals.groups, "group"),
+        "share": f"{share:.1%}",
+        "share_value": f"{share:.4f}",
+        "bytes": binary_size(totals.bytes),
+        "files": counted(totals.files, "file"),
+        "read": binary_size(totals.bytes_read),
+        "remembered": counted(totals.cache_hits, "file"),
+        "seconds": f"{result.seconds:,.1f}",
+        "started": result.started,
+        "confirm": result.confirm,
+        "backend": f"{result.backend.name} ({result.backend.reason})",
+        "version": result.version,
+        "roots": _items(shown(root) for root in result.roots),
+        "notes": _section("notes", "Notes", _items(map(shown_text, result.notes))) if result.notes else _Markup(),
+        "skipped": _skipped(result),
+        "problems": _problems(result),
+    }
+
+
+def _items(texts: Iterable[str]) -> _Markup:
+    return _Markup("".join(f"<li>{escape(text)}</li>" for text in texts))
+
+
+def _section(name: str, title: str, items: str, *, opened: bool = True) -> _Markup:
+    state = " open" if opened else ""
+    return _Markup(f'<details class="card {name}"{state}><summary>{title}</summary><ul>{items}</ul></details>')
+
+
+def _skipped(result: ScanResult) -> _Markup:
+    counts = sorted(result.totals.skipped.items(), key=lambda item: -item[1])
+    lines = [f"{count:,} {reason.value.replace('-', ' ')}" for reason, count in counts if count]
+    if not lines:
+        return _Markup()
+    total = sum(result.totals.skipped.values())
+    return _section("skipped", f"Left out on purpose: {total:,}", _items(lines), opened=False)
+
+
+def _problems(result: ScanResult) -> _Markup:
+    count = len(result.problems)
+    if not count:
+        return _Markup()
+    lines = "".join(
+        f"<li><b>{escape(problem.kind.value)}</b> <bdi>{escape(shown(problem.path))}</bdi>"
+        f" <span>{escape(shown_text(problem.message))}</span></li>"
+        for problem in islice(result.problems, MAX_PROBLEMS)
+    )
+    if count > MAX_PROBLEMS:
+        lines += f"<li>The first {MAX_PROBLEMS:,} of {count:,} are listed here; the JSON report has them all.</li>"
+    return _section("problems", f"Could not take part: {count:,}", lines, opened=count <= 5)
+
+
+# --- the groups
+
+
+def _packed(texts: Iterable[str]) -> Iterator[bytes]:
+    """Deflate and write in base64, piece by piece."""
+    squeeze = zlib.compressobj(_EFFORT)
+    rest = b""
+    for text in texts:
+        rest += squeeze.compress(text.encode("ascii"))
+        whole = len(rest) - len(rest) % 3
+        yield base64.b64encode(rest[:whole])
+        rest = rest[whole:]
+    yield base64.b64encode(rest + squeeze.flush())
+
+
+def _data(result: ScanResult) -> Iterator[str]:
+    """Yield the groups as ASCII JSON.
+
+    `{"version": "", "started": "", "algorithms": [name], "roots": [name], "groups": [[id, size, algorithm's place,
+    digest's hex or 0, file...]], "links": [[group's place, file's place, folder's place, name]],
+    "folders": [[parent's place or -1, name]], "left": [groups, reclaimable bytes] of what was too much}`.
+    A file is three values: folder's place, name (0: that of the file before), microseconds since 1970.  A folder's name
+    keeps its separator, so that a path is its parts joined.  A name is its text, or `[readable text, base64 of the
+    exact bytes]` where the two differ.
+    """
+    folders = _Folders()
+    algorithms = {name: place for place, name in enumerate(sorted({group.algorithm for group in result.groups}))}
+    head = {"version": result.version, "started": result.started, "algorithms": list(algorithms)}
+    yield _json(head | {"roots": [_name(root) for root in result.roots]})[:-1] + ',"groups":['
+    groups = islice(result.groups, MAX_GROUPS)
+    links: list[object] = []
+    size = place = 0
+    while size < MAX_DATA and (batch := list(islice(groups, _BATCH))):
+        text = ("," if place else "") + _json([_row(group, algorithms, folders) for group in batch])[1:-1]
+        for group in batch:
+            links += _links(group, place, folders)
+            place += 1
+        size += len(text)
+        yield text
+    left = sum(group.reclaimable_bytes for group in islice(result.groups, place, None))
+    tail = {"links": links, "folders": folders.rows, "left": [len(result.groups) - place, left]}
+    yield "]," + _json(tail)[1:]
+
+
+def _row(group: Group, algorithms: Mapping[str, int], folders: _Folders) -> list[object]:
+    digest = group.digest.hex() if group.digest is not None else 0
+    row: list[object] = [group.id, group.size, algorithms[group.algorithm], digest]
+    before = None
+    for file in group.files:
+        folder, name = folders.split(file.path)
+        row += (folder, 0 if name == before else _name(name), file.modified_ns // 1000)
+        before = name
+    return row
+
+
+def _links(group: Group, place: int, folders: _Folders) -> Iterator[list[object]]:
+    for number, file in enumerate(group.files):
+        for link in file.links:
+            folder, name = folders.split(link)
+            yield [place, number, folder, _name(name)]
+
+
+class _Folders:
+    """The folders that were met, each once; a parent comes before what it holds."""
+
+    def __init__(self) -> None:
+        self.rows: list[tuple[int, object]] = []
+        self._places: dict[bytes, int] = {b"": -1}
+
+    def split(self, path: bytes) -> tuple[int, bytes]:
+        """Return the place of the folder of `path` and the rest; -1 where there is no folder."""
+        separator = b"\\" if _WINDOWS.match(path) else b"/"
+        end = path.rfind(separator) + 1
+        return self._place(path[:end], separator), path[end:]
+
+    def _place(self, folder: bytes, separator: bytes) -> int:
+        unknown: list[tuple[bytes, int]] = []  # no recursion: a path may be deeper than Python's stack
+        while folder not in self._places:
+            start = folder.rfind(separator, 0, -1) + 1
+            unknown.append((folder, start))
+            folder = folder[:start]
+        for path, start in reversed(unknown):
+            self.rows.append((self._places[path[:start]], _name(path[start:])))
+            self._places[path] = len(self.rows) - 1
+        return self._places[unknown[0][0] if unknown else folder]
+
+
+def _name(name: bytes) -> object:
+    text = shown(name)
+    return text if text.encode() == name else (text, base64.b64encode(name).decode())
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, separators=(",", ":"))

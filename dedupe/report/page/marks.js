@@ -1,0 +1,162 @@
+// Which copies stay, as chosen by hand or by a rule.  A group without a choice keeps all; a group with one keeps at least one.
+
+const MARKS_SCHEMA = "dedupe-marks/1";
+
+function makeMarks(model) {
+  const marks = {
+    keep: new Uint8Array(model.files), // 1: this copy stays
+    kept: new Uint32Array(model.groups), // copies that stay; 0: nothing chosen, so all stay
+    chosen: 0, frees: 0, saved: true, before: null,
+  };
+
+  const span = (g) => [model.first[g], model.first[g + 1]];
+
+  function count() {
+    marks.chosen = 0;
+    marks.frees = 0;
+    for (let g = 0; g < model.groups; g += 1) {
+      if (marks.kept[g] === 0) continue;
+      marks.chosen += 1;
+      marks.frees += model.size[g] * (model.copies[g] - marks.kept[g]);
+    }
+  }
+
+  // Every change runs in here: it can be undone once, and the sums follow.
+  function change(action) {
+    marks.before = { keep: marks.keep.slice(), kept: marks.kept.slice() };
+    marks.saved = false;
+    const answer = action();
+    count();
+    return answer;
+  }
+
+  function only(g, file) {
+    const [start, end] = span(g);
+    marks.keep.fill(0, start, end);
+    marks.keep[file] = 1;
+    marks.kept[g] = 1;
+  }
+
+  function clearGroup(g) {
+    marks.keep.fill(0, ...span(g));
+    marks.kept[g] = 0;
+  }
+
+  // Keep or let go one copy.  Letting go the last one leaves the group without a choice: all its copies stay.
+  function toggle(g, file) {
+    change(() => {
+      marks.kept[g] += marks.keep[file] === 1 ? -1 : 1;
+      marks.keep[file] = 1 - marks.keep[file];
+    });
+  }
+
+  const best = (g, better) => {
+    const [start, end] = span(g);
+    let found = start;
+    for (let file = start + 1; file < end; file += 1) if (better(file, found)) found = file;
+    return found;
+  };
+  const length = (file) => folderText(model, model.folder[file]).length + model.name[file].length;
+  const RULES = {
+    newest: (a, b) => model.time[a] > model.time[b],
+    oldest: (a, b) => model.time[a] < model.time[b],
+    shortest: (a, b) => length(a) < length(b),
+  };
+
+  // Apply a rule to `groups`; return how many it could decide.  Inside a folder every copy stays, as none is better.
+  function apply(groups, rule, folder = -1) {
+    return change(() => {
+      if (rule === "clear") groups.forEach(clearGroup);
+      else if (rule === "folder") return inFolder(groups, below(model, folder));
+      else groups.forEach((g) => only(g, best(g, RULES[rule])));
+      return groups.length;
+    });
+  }
+
+  function inFolder(groups, inside) {
+    let decided = 0;
+    for (const g of groups) {
+      const [start, end] = span(g);
+      let kept = 0;
+      for (let file = start; file < end; file += 1) kept += inside[model.folder[file]];
+      if (kept === 0) continue;
+      for (let file = start; file < end; file += 1) marks.keep[file] = inside[model.folder[file]];
+      marks.kept[g] = kept;
+      decided += 1;
+    }
+    return decided;
+  }
+
+  function undo() {
+    if (marks.before === null) return false;
+    Object.assign(marks, marks.before, { before: null, saved: false });
+    count();
+    return true;
+  }
+
+  // The marks as pieces of one JSON text.
+  function written() {
+    const head = {
+      schema: MARKS_SCHEMA, saved: new Date().toISOString(),
+      report: { version: model.version, started: model.started, roots: model.roots.map(rootRecord) },
+    };
+    const pieces = [`${JSON.stringify(head).slice(0, -1)},"groups":[`];
+    let comma = "";
+    for (let g = 0; g < model.groups; g += 1) {
+      if (marks.kept[g] === 0) continue;
+      pieces.push(`${comma}\n${JSON.stringify(groupRecord(g))}`);
+      comma = ",";
+    }
+    pieces.push("\n]}\n");
+    return pieces;
+  }
+
+  const rootRecord = (name) => pathRecord(parts(model, -1, shownName(name), shownName(name) === name ? undefined : name[1]));
+
+  function groupRecord(g) {
+    const record = { id: model.id[g], size: model.size[g], algorithm: model.algorithms[model.algorithm[g]], digest: model.digest[g] || null, keep: [], redundant: [] };
+    const [start, end] = span(g);
+    for (let file = start; file < end; file += 1) record[marks.keep[file] === 1 ? "keep" : "redundant"].push(fileRecord(file));
+    return record;
+  }
+
+  function fileRecord(file) {
+    const record = model.exactName.size === 0 && model.exactFolder.size === 0 ? { path: pathText(model, file) } : pathRecord(fileParts(model, file));
+    const links = model.links.get(file);
+    return links === undefined ? record : { ...record, links: links.map((link) => pathRecord(linkParts(model, link))) };
+  }
+
+  // Take in a marks file in place of all marks.  Return how many groups it decided here, and how many fit nothing here.
+  function read(text) {
+    const data = JSON.parse(text);
+    if (data?.schema !== MARKS_SCHEMA || !Array.isArray(data.groups)) throw new Error(`no ${MARKS_SCHEMA} file`);
+    const places = new Map();
+    for (let g = 0; g < model.groups; g += 1) places.set(identity(model.size[g], model.algorithms[model.algorithm[g]], model.digest[g] || model.id[g]), g);
+    return change(() => {
+      marks.keep.fill(0);
+      marks.kept.fill(0);
+      const decided = data.groups.filter((record) => readGroupMarks(record, places)).length;
+      return { decided, foreign: data.groups.length - decided };
+    });
+  }
+
+  const identity = (size, algorithm, digest) => `${size} ${algorithm} ${digest}`;
+  const pathKey = (record) => (record?.path_base64 === undefined ? `text ${record?.path}` : `bytes ${record.path_base64}`);
+
+  // A copy that the file does not name stays: it was never weighed when the marks were made.
+  function readGroupMarks(record, places) {
+    const g = places.get(identity(record?.size, record?.algorithm, record?.digest ?? record?.id));
+    if (g === undefined || !Array.isArray(record.keep) || !Array.isArray(record.redundant)) return false;
+    const keep = new Set(record.keep.map(pathKey));
+    const gone = new Set(record.redundant.map(pathKey));
+    const [start, end] = span(g);
+    const keys = [];
+    for (let file = start; file < end; file += 1) keys.push(pathKey(fileRecord(file)));
+    if (!keys.some((key) => keep.has(key))) return false;
+    keys.forEach((key, i) => { marks.keep[start + i] = keep.has(key) || !gone.has(key) ? 1 : 0; });
+    marks.kept[g] = keys.filter((_, i) => marks.keep[start + i] === 1).length;
+    return true;
+  }
+
+  return Object.assign(marks, { toggle, only: (g, file) => change(() => only(g, file)), apply, undo, written, read });
+}

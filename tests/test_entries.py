@@ -1,0 +1,113 @@
+"""The table of files: what goes in comes out, and names of one physical file are known by it."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dedupe.entries import Column, Entries, alike
+from dedupe.status import Status
+
+names = st.binary(min_size=1, max_size=9).filter(lambda n: not {0, 47} & set(n))
+big = st.integers(0, 2**64 - 1)
+statuses = st.builds(
+    Status, big, st.integers(-(2**63), 2**63 - 1), st.integers(-(2**63), 2**63 - 1), big, st.integers(0, 2**128 - 1)
+)
+folders = st.lists(st.tuples(names, st.lists(st.tuples(names, statuses), max_size=4)), max_size=4)
+Folders = list[tuple[bytes, list[tuple[bytes, Status]]]]
+
+
+def table(listed: Folders) -> Entries:
+    """Return a table of what a walk might have listed."""
+    entries = Entries()
+    for folder, files in listed:
+        number = entries.enter(b"/" + folder)
+        for name, status in files:
+            entries.add(number, name, status)
+    return entries
+
+
+def rows(listed: Folders) -> list[tuple[bytes, bytes, Status]]:
+    """Return what the table should tell: path, name and status of each file."""
+    return [(b"/" + folder + b"/" + name, name, status) for folder, files in listed for name, status in files]
+
+
+def told(entries: Entries) -> list[tuple[bytes, bytes, Status]]:
+    """Return what a table tells."""
+    return [(entries.path(i), entries.name(i), entries.status(i)) for i in range(len(entries))]
+
+
+@given(folders)
+def test_a_table_gives_back_what_was_put_in(listed: Folders) -> None:
+    """Paths, names and all numbers come out exactly, inodes of 128 bits among them."""
+    entries = table(listed)
+    assert told(entries) == rows(listed)
+    assert entries.paths(range(len(entries))) == [row[0] for row in rows(listed)]
+
+
+@given(st.lists(folders, max_size=4))
+def test_extending_is_putting_in_one_after_the_other(parts: list[Folders]) -> None:
+    """Tables put together tell what each of them told."""
+    whole = Entries()
+    for part in parts:
+        whole.extend(table(part))
+    assert told(whole) == [row for part in parts for row in rows(part)]
+
+
+def test_a_root_keeps_its_slash() -> None:
+    """A folder that ends in a separator gets no second one."""
+    entries = Entries()
+    entries.add(entries.enter(b"/"), b"a", Status(1, 2, 3, 4, 5))
+    assert entries.path(0) == b"/a"
+
+
+def test_names_of_one_physical_file_share_an_identity() -> None:
+    """Device and inode say which names are one file; where there is no inode, only the path does."""
+    entries = table(
+        [(b"d", [(b"a", Status(1, 2, 3, 4, 5)), (b"b", Status(1, 2, 3, 4, 5)), (b"c", Status(1, 2, 3, 9, 5))])]
+    )
+    assert entries.identity(0) == entries.identity(1) != entries.identity(2)
+    wide = 5 + (1 << 64)
+    nowhere = table(
+        [(b"d", [(b"a", Status(1, 2, 3, 4, 0)), (b"b", Status(1, 2, 3, 4, 0)), (b"a", Status(1, 2, 3, 4, 0))])]
+        + [(b"e", [(b"a", Status(1, 2, 3, 4, wide)), (b"b", Status(1, 2, 3, 4, 5))])]
+    )
+    assert nowhere.identity(0) == nowhere.identity(2) != nowhere.identity(1)
+    assert nowhere.identity(3) != nowhere.identity(4)
+
+
+@given(
+    st.lists(st.integers(0, 6) | st.sampled_from([-1, -2, 2**61 - 1, 2**40]) | st.binary(max_size=1), max_size=60),
+    st.sampled_from([1, 2]),
+    st.sampled_from([1, 2, 3, 7, 1000]),
+    st.randoms(use_true_random=False),
+)
+def test_alike_is_grouping_by_a_dictionary(keys: list[object], least: int, at_once: int, random: object) -> None:
+    """In slices or not, members that share a key come together, in the order given, each in one set."""
+    members = list(range(len(keys)))
+    random.shuffle(members)  # type: ignore[attr-defined]
+    plain: dict[object, list[int]] = defaultdict(list)
+    for i in members:
+        plain[keys[i]].append(i)
+    found = [list(same) for same in alike(members, keys.__getitem__, least=least, at_once=at_once)]
+    assert sorted(found) == sorted(same for same in plain.values() if len(same) >= least)
+
+
+@given(st.lists(st.tuples(st.integers(0, 50), st.binary(min_size=3, max_size=3)), max_size=30))
+def test_a_column_is_a_dictionary_of_equally_wide_values(puts: list[tuple[int, bytes]]) -> None:
+    """The last value put for an index is the one that is got; others have none."""
+    column, plain = Column(3), {}
+    for i, value in puts:
+        column.put(i, value)
+        plain[i] = value
+    assert [column.get(i) for i in range(60)] == [plain.get(i) for i in range(60)]
+    assert [i in column for i in range(60)] == [i in plain for i in range(60)]
+
+
+def test_a_column_refuses_another_width() -> None:
+    """A value that does not fit would shift all that follow."""
+    with pytest.raises(ValueError, match="4 bytes in a column of 3"):
+        Column(3).put(0, b"four")

@@ -1,0 +1,404 @@
+"""The whole recipe, in this process: whatever the tree, the settings and the past, the answer is the plain one."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import sqlite3
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from dedupe import cache, scan, status
+from dedupe.config import Confirm, ScanConfig
+from dedupe.errors import NothingUsableError
+from dedupe.find import find_duplicates
+from dedupe.result import ScanResult
+from tests import corpora
+from tests.conftest import SETTLED, write
+from tests.naive import all_names, contents, fork_workers, lower_thresholds, naive_groups
+
+forks = pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")  # pytest-xdist has threads
+posix = pytest.mark.skipif(sys.platform == "win32", reason="forks")
+few = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+MODES = [c for c in Confirm if c != Confirm.BLAKE3]
+POOL = [
+    *contents(2, 300, [10]),
+    *contents(4, 900, [0, 899]),
+    *contents(3, 2000, [1500]),
+    *contents(5, 9000, [0, 4096, 8999]),
+]
+POOL += [b"", b"x", b"y"]
+places = st.sampled_from(["", "a", "a/b", "c"])
+trees = st.lists(st.tuples(places, st.sampled_from(POOL)), max_size=40)
+
+
+@pytest.fixture
+def low(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make small files pass through everything that large ones do, in workers too."""
+    lower_thresholds(monkeypatch)
+    fork_workers(monkeypatch)
+
+
+@pytest.fixture
+def folder() -> Iterator[Callable[[], Path]]:
+    """Return a maker of empty folders, one for each example of a property."""
+    with tempfile.TemporaryDirectory() as above:
+        yield lambda: Path(tempfile.mkdtemp(dir=above))
+
+
+def grow(root: Path, files: list[tuple[str, bytes]]) -> Path:
+    """Make a tree."""
+    for n, (place, data) in enumerate(files):
+        write(root / place / f"f{n}", data)
+    return root
+
+
+def timeless(result: ScanResult) -> ScanResult:
+    """Return a result without what may differ between two equal scans."""
+    totals = replace(result.totals, bytes_read=0, cache_hits=0)
+    groups = [replace(g, files=tuple(g.files)) for g in result.groups]
+    return replace(result, started="", seconds=0, phases={}, totals=totals, groups=groups, notes=())
+
+
+@forks
+@posix
+@pytest.mark.parametrize("confirm", MODES)
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_any_tree_gives_the_partition_of_a_plain_search(
+    low: None, folder: Callable[[], Path], confirm: Confirm, jobs: int
+) -> None:
+    """In every mode, with one job or two, the groups are those of files compared one by one."""
+
+    @settings(few, max_examples=12 if jobs == 1 else 4)
+    @given(trees)
+    def law(files: list[tuple[str, bytes]]) -> None:
+        root = grow(folder(), files)
+        result = find_duplicates(ScanConfig(roots=[root], confirm=confirm, jobs=jobs, min_size=0))
+        assert all_names(result) == naive_groups(root, least=0)
+        assert not result.problems
+        for group in result.groups:
+            content = Path(os.fsdecode(group.files[0].path)).read_bytes()
+            if confirm in hashlib.algorithms_available:
+                assert group.digest == hashlib.new(confirm, content).digest()
+            assert group.size == len(content)
+            assert (group.digest is None) == (confirm == Confirm.BYTES)
+
+    law()
+
+
+@pytest.mark.parametrize("confirm", [Confirm.SHA256, Confirm.BYTES, Confirm.XXH3])
+@pytest.mark.parametrize("number", [2, 50, 200])
+@pytest.mark.parametrize("size", [900, 9000])
+def test_two_hundred_files_of_one_fingerprint(
+    low: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, confirm: Confirm, number: int, size: int
+) -> None:
+    """However many contents hide behind one fingerprint, the classes are right, and reading stays linear."""
+    monkeypatch.setattr(scan, "alike", _one_fingerprint(scan.alike))
+    data = contents(number, size, [400, 800, size - 1, size // 2])
+    root = grow(tmp_path, [("", data[n % number]) for n in range(200)])
+    result = find_duplicates(ScanConfig(roots=[root], confirm=confirm, jobs=1))
+    assert all_names(result) == naive_groups(root)
+    assert result.totals.bytes_read <= 3 * result.totals.bytes
+
+
+def _one_fingerprint(real: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a way of grouping in which all fingerprints of files are equal."""
+
+    def same(members: Any, key: Callable[[int], object], **options: Any) -> Any:
+        constant = getattr(key, "__name__", "") == "get"
+        return real(members, (lambda _: 0) if constant else key, **options)
+
+    return same
+
+
+# --- what is remembered
+
+
+class Edits:
+    """Edits of a tree, each a method that takes two numbers to choose by."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+
+    def _files(self) -> list[Path]:
+        return sorted(p for p in self.root.rglob("*") if p.is_file())
+
+    def _file(self, n: int) -> Path | None:
+        files = self._files()
+        return files[n % len(files)] if files else None
+
+    def rewrite(self, n: int, m: int) -> None:
+        """Write other content over a file."""
+        if file := self._file(n):
+            file.write_bytes(POOL[m % len(POOL)])
+
+    def same_size(self, n: int, m: int) -> None:
+        """Change one byte and nothing else."""
+        if (file := self._file(n)) and (size := file.stat().st_size):
+            with file.open("r+b") as opened:
+                opened.seek(m % size)
+                byte = opened.read(1)
+                opened.seek(m % size)
+                opened.write(bytes([byte[0] ^ 1]))
+
+    def put_back(self, n: int, m: int) -> None:
+        """Change one byte and set the file's time as it was."""
+        if file := self._file(n):
+            times = file.stat()
+            self.same_size(n, m)
+            os.utime(file, ns=(times.st_atime_ns, times.st_mtime_ns))
+
+    def rename_over(self, n: int, m: int) -> None:
+        """Put a file in the place of another."""
+        if (file := self._file(n)) and (other := self._file(m)) and file != other:
+            file.replace(other)
+
+    def equal_times(self, n: int, m: int) -> None:
+        """Give a file another's time of modification."""
+        if (file := self._file(n)) and (other := self._file(m)):
+            os.utime(file, ns=(0, other.stat().st_mtime_ns))
+
+    def swap_folders(self, n: int, m: int) -> None:
+        """Exchange the names of two folders that do not lie in each other."""
+        folders = sorted(p for p in self.root.rglob("*") if p.is_dir())
+        if not folders:
+            return
+        one, two = folders[n % len(folders)], folders[m % len(folders)]
+        if one not in (two, *two.parents) and two not in one.parents:
+            spare = self.root / "spare"
+            one.rename(spare)
+            two.rename(one)
+            spare.rename(two)
+
+    def hard_link(self, n: int, m: int) -> None:
+        """Give a file a second name."""
+        if file := self._file(n):
+            target = self.root / f"link{m % 5}"
+            target.unlink(missing_ok=True)
+            if file.exists():
+                target.hardlink_to(file)
+
+    def truncate(self, n: int, m: int) -> None:
+        """Cut a file off."""
+        if file := self._file(n):
+            os.truncate(file, m % (file.stat().st_size + 1))
+
+    def delete(self, n: int, _: int) -> None:
+        """Remove a file."""
+        if file := self._file(n):
+            file.unlink()
+
+    def copy(self, n: int, m: int) -> None:
+        """Copy a file with its times."""
+        if file := self._file(n):
+            target = self.root / f"copy{m % 5}"
+            if target != file:
+                target.unlink(missing_ok=True)
+                shutil.copy2(file, target)
+
+
+EDITS = [name for name in vars(Edits) if not name.startswith("_")]
+edits = st.lists(st.tuples(st.sampled_from(EDITS), st.integers(0, 99), st.integers(0, 99)), min_size=1, max_size=6)
+
+
+@posix
+@pytest.mark.parametrize("confirm", [Confirm.SHA256, Confirm.XXH3])
+def test_no_edit_between_two_scans_is_missed(
+    low: None, monkeypatch: pytest.MonkeyPatch, folder: Callable[[], Path], confirm: Confirm
+) -> None:
+    """After any edits the answer with the cache is the one without, and rows of untouched files are believed."""
+    # Files count as at rest at once, so that there are rows to be wrongly believed: the clock of the edits is finer
+    # than the time that an example takes, and each scan reads it later than every edit before (see `later`).
+    monkeypatch.setattr(cache, "RACY_NS", 0)
+    hits = []
+
+    @settings(few, max_examples=40)
+    @given(trees.filter(bool), st.lists(edits, min_size=1, max_size=3))
+    def law(files: list[tuple[str, bytes]], rounds: list[list[tuple[str, int, int]]]) -> None:
+        root, kept = grow(folder(), files), folder() / "cache.db"
+        config = ScanConfig(roots=[root], confirm=confirm, jobs=1, cache=kept)
+        later(root)
+        find_duplicates(config)
+        for changes in rounds:
+            for name, n, m in changes:
+                getattr(Edits(root), name)(n, m)
+            later(root)
+            with_cache = find_duplicates(config)
+            without = find_duplicates(replace(config, cache=None))
+            assert timeless(with_cache) == timeless(without)
+            assert all_names(with_cache) == naive_groups(root)
+            hits.append(with_cache.totals.cache_hits)
+
+    law()
+    assert sum(hits) > 100  # else the cache was never put to the test
+
+
+def later(root: Path) -> None:
+    """Wait until a file written now would have another time than every file of a tree."""
+    probe = root.parent / "probe"
+    newest = max((max(s.st_mtime_ns, s.st_ctime_ns) for p in root.rglob("*") if (s := p.lstat())), default=0)
+    while True:
+        probe.write_bytes(b"")
+        if probe.stat().st_ctime_ns > newest:
+            return
+
+
+@posix
+def test_a_row_of_a_file_not_at_rest_is_not_believed(tmp_path: Path) -> None:
+    """A file changed within two seconds before the scan is read again, since a later edit might show nowhere."""
+    for name in ("a", "b"):
+        write(tmp_path / "root" / name, b"data")
+    config = ScanConfig(roots=[tmp_path / "root"], cache=tmp_path / "cache.db", jobs=1)
+    find_duplicates(config)
+    again = find_duplicates(config)
+    assert again.totals.cache_hits == 0
+    assert again.totals.bytes_read > 0
+
+
+# --- corpora whose truth is known
+
+SCALES = {
+    "small": 0.002,
+    "photos": 0.004,
+    "big": 0.003,
+    "near": 0.01,
+    "flat": 0.004,
+    "million": 0.0005,
+    "onegroup": 0.005,
+}
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Path, set[frozenset[str]]]]:
+    """Make every corpus, small, and wait until its files are at rest."""
+    found = {}
+    for name, scale in SCALES.items():
+        root = tmp_path_factory.mktemp("corpus") / name
+        truth = corpora.build(root, name, scale)
+        found[name] = root, {frozenset(os.path.join(root, p) for p in group) for group in truth}
+    import time
+
+    time.sleep(SETTLED)
+    return found
+
+
+@forks
+@posix
+@pytest.mark.parametrize("confirm", MODES)
+@pytest.mark.parametrize("name", SCALES)
+def test_corpora_give_their_truth_cold_and_remembered(
+    built: dict[str, tuple[Path, set[frozenset[str]]]],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    confirm: Confirm,
+    name: str,
+) -> None:
+    """Groups equal the ground truth with one job and two, cold and from the cache, which spares all reading."""
+    fork_workers(monkeypatch)
+    root, truth = built[name]
+    results = []
+    for jobs in (1, 2):
+        config = ScanConfig(roots=[root], confirm=confirm, jobs=jobs, cache=tmp_path / f"{jobs}.db")
+        results += [find_duplicates(config), find_duplicates(config)]
+        if confirm != Confirm.BYTES:
+            assert results[-1].totals.bytes_read == 0
+    for result in results:
+        assert all_names(result) == truth
+        assert timeless(result) == timeless(results[0])
+
+
+# --- killed
+
+
+@posix
+def test_a_digest_in_the_cache_is_hashlibs(low: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Whatever falls out early or is joined later, no row holds a digest that is not the whole file's."""
+    monkeypatch.setattr(scan, "alike", _one_fingerprint(scan.alike))
+    root = grow(tmp_path / "root", [("", data) for data in POOL if data for _ in range(3)])
+    find_duplicates(ScanConfig(roots=[root], jobs=1, cache=tmp_path / "cache.db"))
+    assert digests_that_lie(tmp_path / "cache.db") == []
+
+
+def digests_that_lie(path: Path) -> list[str]:
+    """Return the files whose remembered digest is not hashlib's."""
+    connection = sqlite3.connect(path)
+    rows = connection.execute("SELECT path, digest FROM files WHERE digest IS NOT NULL").fetchall()
+    connection.close()
+    assert rows
+    return [os.fsdecode(p) for p, d in rows if hashlib.sha256(Path(os.fsdecode(p)).read_bytes()).digest() != d]
+
+
+# --- small rules
+
+
+def test_roots_that_are_all_missing_are_an_error_however_often_they_are_named(tmp_path: Path) -> None:
+    """Where no root can be read, there is no empty result."""
+    gone = tmp_path / "gone"
+    for roots in ([gone], [gone, gone], [gone, tmp_path / "also gone", gone]):
+        with pytest.raises(NothingUsableError, match="gone does not exist"):
+            find_duplicates(ScanConfig(roots=roots))
+
+
+def test_one_good_root_is_enough(tmp_path: Path) -> None:
+    """A missing root beside a good one is a problem in the result."""
+    (tmp_path / "empty").mkdir()
+    result = find_duplicates(ScanConfig(roots=[tmp_path / "gone", tmp_path / "empty"]))
+    assert [os.fsdecode(p.path) for p in result.problems] == [str(tmp_path / "gone")]
+
+
+def test_hard_links_are_one_file(tmp_path: Path) -> None:
+    """Names of one physical file are no duplicates; in a group they stand beside it, once."""
+    one = write(tmp_path / "b" / "one", b"data")
+    (tmp_path / "a").hardlink_to(one)
+    config = ScanConfig(roots=[tmp_path, tmp_path / "b", one])
+    assert not find_duplicates(config).groups
+    write(tmp_path / "two", b"data")
+    result = find_duplicates(config)
+    (group,) = result.groups
+    assert [(f.path, f.links) for f in group.files] == [
+        (os.fsencode(tmp_path / "a"), (os.fsencode(one),)),
+        (os.fsencode(tmp_path / "two"), ()),
+    ]
+    assert (result.totals.files, result.totals.bytes, result.totals.reclaimable_bytes) == (2, 8, 4)
+
+
+def test_a_file_that_changes_between_walk_and_reading_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is in no group and in no row of the cache."""
+    for name in "abc":
+        write(tmp_path / "root" / name, b"same")
+    real = scan.Scan.same_fingerprint
+
+    def then_change(self: scan.Scan, sets: Any) -> Any:
+        found = real(self, sets)
+        (tmp_path / "root" / "b").write_bytes(b"else")
+        return found
+
+    monkeypatch.setattr(scan.Scan, "same_fingerprint", then_change)
+    kept = tmp_path / "cache.db"
+    result = find_duplicates(ScanConfig(roots=[tmp_path / "root"], cache=kept))
+    assert all_names(result) == {frozenset(str(tmp_path / "root" / n) for n in "ac")}
+    assert [(p.path, p.kind) for p in result.problems] == [(os.fsencode(tmp_path / "root" / "b"), "changed")]
+    assert digests_that_lie(kept) == []
+    assert status.of_path(os.fsencode(kept)).size
+
+
+def test_groups_come_in_their_order_and_numbered(tmp_path: Path) -> None:
+    """Most reclaimable bytes first, then by path; files of a group by path."""
+    for name, data in {"a1": b"aa", "a2": b"aa", "z1": b"zz", "z2": b"zz", "c3": b"ccc", "c4": b"ccc"}.items():
+        write(tmp_path / name, data)
+    groups = find_duplicates(ScanConfig(roots=[tmp_path])).groups
+    assert [(g.id, [os.path.basename(f.path) for f in g.files]) for g in groups] == [
+        (1, [b"c3", b"c4"]),
+        (2, [b"a1", b"a2"]),
+        (3, [b"z1", b"z2"]),
+    ]
