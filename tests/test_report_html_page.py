@@ -39,6 +39,8 @@ FLAGS = [
 ]
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 KINDS = ("jpg", "mp4", "flac", "pdf", "zip", "iso", "py", "")
+REFERENCE = "JSON.parse(JSON.stringify(Array.from({ length: 100000 }, (_, i) => ({ path: `/some/folder/${i}` }))));"
+REFERENCE_MS = 60  # on an ordinary machine that does nothing else
 DATES = (1_500_000_000, 1_700_000_000, 1_600_000_000)
 
 
@@ -140,19 +142,22 @@ class Opened:
     def seconds(self, action: str, done: str) -> float:
         """Run `action` in the page until `done` is true and drawn; return the median of three runs.
 
-        Both are JavaScript; `n` counts the runs, and `done` is asked at every frame.
+        Both are JavaScript; `n` counts the runs, and `done` is asked at every frame.  The time is that of a machine
+        which does `REFERENCE` in `REFERENCE_MS`: a slower or busier one is measured just before, and allowed for.
         """
         script = f"""async (n) => {{
           const frame = () => new Promise(requestAnimationFrame);
           await frame();
+          const before = performance.now();
+          {REFERENCE}
           const start = performance.now();
           {action};
           while (!({done})) {{
-            if (performance.now() - start > 9000) throw new Error("never done");
+            if (performance.now() - start > 30000) throw new Error("never done");
             await frame();
           }}
           await frame();
-          return performance.now() - start;
+          return (performance.now() - start) / Math.max(1, (start - before) / {REFERENCE_MS});
         }}"""
         return float(median(self.page.evaluate(script, n) for n in range(3))) / 1000
 
@@ -243,12 +248,14 @@ def test_every_action_on_100000_groups_takes_less_than_a_second(
         search.format("['IMG_0012', '/2003/ PHOTOS', 'disk img_9999'][n]"),
         f"{count}.startsWith(['10', '4,000', '10'][n] + ' of')",
     )
-    took["search for nothing"] = opened.seconds(search.format("'zzz' + n"), f"{count}.startsWith('0 of')")
+    took["search for nothing"] = opened.seconds(
+        f"{count} = ''; " + search.format("'zzz' + n"), f"{count}.startsWith('0 of')"
+    )
     took["show all"] = opened.seconds("document.getElementById('reset').click()", f"{count}.startsWith('All')")
     choose = "const s = document.getElementById('{}'); s.value = {}; s.dispatchEvent(new Event('change'))"
-    took["kind"] = opened.seconds(choose.format("kind", "n"), f"{count}.startsWith('12,500')")
+    took["kind"] = opened.seconds(f"{count} = ''; " + choose.format("kind", "n"), f"{count}.startsWith('12,500')")
     took["bar"] = opened.seconds(
-        "document.getElementById('reset').click(); document.querySelector('#bars button').click()",
+        "document.getElementById('reset').click(); document.querySelector('#bars li:last-child button').click()",
         f"!{count}.startsWith('All')",
     )
     opened.page.click("#reset")
@@ -270,16 +277,13 @@ def test_every_action_on_100000_groups_takes_less_than_a_second(
     took["save"] = opened.seconds("document.getElementById('save').click()", "true")
     opened.rule("clear")
     assert opened.text("#chosen") == "Nothing chosen yet"
-    for _ in range(3):  # the file chooser is no script's to open: the page's own share is timed from its event on
-        opened.page.evaluate(
-            """document.getElementById('said').textContent = '';
-            const now = (name) => () => { window[name] = performance.now(); };
-            document.getElementById('load').addEventListener('change', now('began'), { capture: true, once: true });
-            new MutationObserver(now('ended')).observe(document.getElementById('said'), { childList: true });"""
-        )
-        opened.page.set_input_files("#load", file)
-        opened.until("#said", "Marks loaded")
-        took["load"] = min(took.get("load", 9.0), opened.page.evaluate("window.ended - window.began") / 1000)
+    opened.page.evaluate("text => { window.text = text; }", file.read_text(encoding="utf-8"))
+    took["load"] = opened.seconds(  # the file chooser is no script's to open: its file is given here
+        "const given = new DataTransfer(); given.items.add(new File([window.text], 'marks.json'));"
+        f"{said} = ''; const load = document.getElementById('load'); load.files = given.files;"
+        "load.dispatchEvent(new Event('change'))",
+        f"{said} !== ''",
+    )
     assert opened.text("#said") == "Marks loaded for 100,000 groups."
     assert opened.save(tmp_path / "again.json")["groups"] == saved["groups"]
 

@@ -113,6 +113,8 @@ function makeMarks(model) {
 
   const rootRecord = (name) => pathRecord(parts(model, -1, shownName(name), shownName(name) === name ? undefined : name[1]));
 
+  const isExact = (file) => !model.exactName.has(file) && (model.exactFolder.size === 0 || fileParts(model, file).every(([, exact]) => exact === undefined));
+
   function groupRecord(g) {
     const record = { id: model.id[g], size: model.size[g], algorithm: model.algorithms[model.algorithm[g]], digest: model.digest[g] || null, keep: [], redundant: [] };
     const [start, end] = span(g);
@@ -121,7 +123,7 @@ function makeMarks(model) {
   }
 
   function fileRecord(file) {
-    const record = model.exactName.size === 0 && model.exactFolder.size === 0 ? { path: pathText(model, file) } : pathRecord(fileParts(model, file));
+    const record = isExact(file) ? { path: pathText(model, file) } : pathRecord(fileParts(model, file));
     const links = model.links.get(file);
     return links === undefined ? record : { ...record, links: links.map((link) => pathRecord(linkParts(model, link))) };
   }
@@ -131,30 +133,29 @@ function makeMarks(model) {
     const data = JSON.parse(text);
     if (data?.schema !== MARKS_SCHEMA || !Array.isArray(data.groups)) throw new Error(`no ${MARKS_SCHEMA} file`);
     const places = new Map();
-    for (let g = 0; g < model.groups; g += 1) places.set(identity(model.size[g], model.algorithms[model.algorithm[g]], model.digest[g] || model.id[g]), g);
+    for (let g = 0; g < model.groups; g += 1) places.set(model.digest[g] || model.id[g], g);
     return change(() => {
       marks.keep.fill(0);
       marks.kept.fill(0);
-      const decided = data.groups.filter((record) => readGroupMarks(record, places)).length;
+      const decided = data.groups.filter((record) => readGroupMarks(record, places.get(record?.digest ?? record?.id))).length;
       return { decided, foreign: data.groups.length - decided };
     });
   }
 
-  const identity = (size, algorithm, digest) => `${size} ${algorithm} ${digest}`;
-  const pathKey = (record) => (record?.path_base64 === undefined ? `text ${record?.path}` : `bytes ${record.path_base64}`);
+  const recordKey = (record) => (record?.path_base64 === undefined ? record?.path : `\0${record.path_base64}`); // no path holds a NUL
+  const fileKey = (file) => (isExact(file) ? pathText(model, file) : recordKey(pathRecord(fileParts(model, file))));
 
   // A copy that the file does not name stays: it was never weighed when the marks were made.
-  function readGroupMarks(record, places) {
-    const g = places.get(identity(record?.size, record?.algorithm, record?.digest ?? record?.id));
-    if (g === undefined || !Array.isArray(record.keep) || !Array.isArray(record.redundant)) return false;
-    const keep = new Set(record.keep.map(pathKey));
-    const gone = new Set(record.redundant.map(pathKey));
+  function readGroupMarks(record, g) {
+    if (g === undefined || record.size !== model.size[g] || record.algorithm !== model.algorithms[model.algorithm[g]]) return false;
+    if (!Array.isArray(record.keep) || !Array.isArray(record.redundant)) return false;
+    const stays = new Map(record.redundant.map((each) => [recordKey(each), 0]));
+    record.keep.forEach((each) => stays.set(recordKey(each), 1));
     const [start, end] = span(g);
-    const keys = [];
-    for (let file = start; file < end; file += 1) keys.push(pathKey(fileRecord(file)));
-    if (!keys.some((key) => keep.has(key))) return false;
-    keys.forEach((key, i) => { marks.keep[start + i] = keep.has(key) || !gone.has(key) ? 1 : 0; });
-    marks.kept[g] = keys.filter((_, i) => marks.keep[start + i] === 1).length;
+    const verdicts = Array.from({ length: end - start }, (_, i) => stays.get(fileKey(start + i)));
+    if (!verdicts.includes(1)) return false;
+    verdicts.forEach((verdict, i) => { marks.keep[start + i] = verdict ?? 1; });
+    marks.kept[g] = verdicts.filter((verdict) => verdict !== 0).length;
     return true;
   }
 
