@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import importlib.util
 import json
 import os
 import re
@@ -26,6 +27,7 @@ from dedupe.digests.base import BackendChoice
 from dedupe.report.base import Style
 from dedupe.report.html import render
 from dedupe.result import File, Group, Problem, ProblemKind, ScanResult, Totals
+from tests.conftest import need
 
 MANY = 100_000
 FLAGS = [
@@ -162,23 +164,14 @@ class Opened:
         return float(median(self.page.evaluate(script, n) for n in range(3))) / 1000
 
 
-def absent(what: str) -> None:
-    """Skip for want of `what`, or fail where it was promised."""
-    if os.environ.get("CI") == "true":
-        pytest.fail(f"{what} is absent, and CI installs it")
-    pytest.skip(f"{what} is absent")
-
-
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
     """Start the system's Chromium, with a fresh profile."""
-    try:
-        from playwright.sync_api import sync_playwright
-    except ImportError:
-        absent("Playwright's Python package")
+    need(importlib.util.find_spec("playwright"), "Playwright's Python package is absent")
+    from playwright.sync_api import sync_playwright
+
     program = os.environ.get("DEDUPE_CHROMIUM") or next(filter(None, map(shutil.which, NAMES)), None)
-    if program is None:
-        absent("Chromium")
+    need(program, "Chromium is absent")
     with sync_playwright() as playwright:
         chromium = playwright.chromium.launch(executable_path=program, args=FLAGS)
         yield chromium
@@ -291,7 +284,6 @@ def test_every_action_on_100000_groups_takes_less_than_a_second(
     press = "document.getElementById('grid').dispatchEvent(new KeyboardEvent('keydown', {{ key: {} }}))"
     took["key"] = opened.seconds(press.format("['End', 'Home', 'PageDown'][n]"), "true")
     took["scroll"] = opened.seconds("document.getElementById('grid').scrollTop = 900000 * (n + 1)", "true")
-    print(took)
     assert {action: seconds for action, seconds in took.items() if seconds >= 1} == {}
     assert opened.page.locator(".row").count() < 60
 
