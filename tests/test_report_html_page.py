@@ -670,6 +670,20 @@ def test_the_page_fits_its_window(open_page: Any, width: int) -> None:
     assert opened.page.is_visible("#copies")
 
 
+def test_without_scripts_the_totals_remain(browser: Any, tmp_path: Path) -> None:
+    """Where scripts are switched off, the totals and the problems are there, and no empty frames."""
+    path = tmp_path / "report.html"
+    path.write_bytes(b"".join(render(small(), Style())))
+    context = browser.new_context(java_script_enabled=False, offline=True)
+    page = context.new_page()
+    page.goto(path.as_uri())
+    assert page.is_visible("text=6.0 GiB")
+    assert page.is_visible("text=Permission denied")
+    assert page.is_visible("text=need JavaScript")
+    assert page.is_hidden("#groups")
+    context.close()
+
+
 def test_a_page_without_duplicates_says_so(open_page: Any) -> None:
     """A result without groups is a page that works."""
     opened = open_page(scan_of())

@@ -1,4 +1,4 @@
-"""What an HTML report says without any script: totals, problems, folders.  Every text is escaped here, and only here."""
+"""What an HTML report says without any script: totals, problems, folders.  It is all escaped here, and only here."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def facts(result: ScanResult, *, folders: bool) -> dict[str, str]:
         "reclaimable": binary_size(totals.reclaimable_bytes),
         "redundant": counted(totals.redundant_files, "redundant file"),
         "groups": counted(totals.groups, "group"),
-        "share": f"{share:.1%}",
+        "share": percent(totals.reclaimable_bytes, totals.bytes or 1).replace(" ", "\N{NO-BREAK SPACE}"),
         "share_value": f"{share:.4f}",
         "bytes": binary_size(totals.bytes),
         "files": counted(totals.files, "file"),
