@@ -21,15 +21,21 @@ class Entries:
     """Regular files by index: folder, name, and status as the walk saw it."""
 
     __slots__ = (
-        "bytes_in", "changed_ns", "device", "ends", "far", "files_in", "folder", "folders", "inode", "left_out",
-        "modified_ns", "names", "size", "wide",
-    )  # fmt: skip
+        "changed_ns",
+        "device",
+        "ends",
+        "far",
+        "folder",
+        "folders",
+        "inode",
+        "modified_ns",
+        "names",
+        "size",
+        "wide",
+    )
 
     def __init__(self) -> None:
         self.folders: list[bytes] = []  # each ends where a name can follow
-        self.files_in = array("L")  # by folder: files directly in it
-        self.bytes_in = array("Q")  # their sizes
-        self.left_out = array("L")  # what else is directly in it, whose content is not known
         self.folder = array("I")  # index into `folders`
         self.names = bytearray()
         self.ends = array("Q")  # where each name ends in `names`
@@ -47,8 +53,6 @@ class Entries:
     def enter(self, folder: bytes) -> int:
         """Return the index of a folder whose files follow."""
         self.folders.append(folder if folder[-1:] in (b"/", _NATIVE) else folder + _NATIVE)
-        for column in (self.files_in, self.bytes_in, self.left_out):
-            column.append(0)
         return len(self.folders) - 1
 
     def add(self, folder: int, name: bytes, status: tuple[int, ...]) -> None:
@@ -57,8 +61,6 @@ class Entries:
         if inode >= _WIDE:
             self.wide[len(self.ends)] = inode
             inode %= _WIDE
-        self.files_in[folder] += 1
-        self.bytes_in[folder] += size
         self.folder.append(folder)
         self.names += name
         self.ends.append(len(self.names))
@@ -91,8 +93,6 @@ class Entries:
             for name, status in zip(names, statuses, strict=True):
                 self.add(folder, name, status)
             return
-        self.files_in[folder] += len(names)
-        self.bytes_in[folder] += sum(self.size[first:])
         self.folder.extend(array("I", (folder,)) * len(names))
         self.ends.extend(islice(accumulate(map(len, names), initial=len(self.names)), 1, None))
         self.names += b"".join(names)
@@ -104,7 +104,7 @@ class Entries:
         self.folder.extend(map(folders.__add__, other.folder))
         self.names += other.names
         self.ends.extend(map(names.__add__, other.ends))
-        for column in ("files_in", "bytes_in", "left_out", "size", "modified_ns", "changed_ns", "device", "inode"):
+        for column in ("size", "modified_ns", "changed_ns", "device", "inode"):
             getattr(self, column).extend(getattr(other, column))
         self.wide.update((first + i, inode) for i, inode in other.wide.items())
         self.far.update((first + i, times) for i, times in other.far.items())

@@ -22,7 +22,6 @@ from dedupe.digests.choose import any_of, choose
 from dedupe.entries import Column, alike
 from dedupe.errors import NothingUsableError
 from dedupe.fingerprint import Fingerprinter
-from dedupe.foldercounts import FolderCounts
 from dedupe.groups import FoundFiles
 from dedupe.marks import tell_apart
 from dedupe.partition import Class, Partition
@@ -245,6 +244,5 @@ class Scan:
             groups=groups,
             problems=problems,
             notes=tuple(self._cache.notes),
-            folders=FolderCounts(entries, [p.path for p in problems]),
             phases=self._phases,
         )

@@ -32,11 +32,6 @@ class Listing:
     problems: list[Problem] = field(default_factory=list)
     waiting: list[tuple[bytes, int]] = field(default_factory=list)  # path, and the device of its root
 
-    def skip(self, number: int, reason: SkipReason) -> None:
-        """Count an entry of a folder as left out."""
-        self.skipped[reason] += 1
-        self.entries.left_out[number] += 1
-
     def take(self, other: Listing) -> None:
         """Add what another listing found."""
         self.entries.extend(other.entries)
@@ -82,7 +77,7 @@ class Lister:
         number = listing.entries.enter(path)
         for child in self._files(listing, number, children):
             try:
-                self._other(listing, number, child, device)
+                self._other(listing, child, device)
             except OSError as error:
                 listing.problems.append(problems.of_listing(child.path, error))
 
@@ -99,15 +94,15 @@ class Lister:
         for child in children:
             try:
                 if sys.platform == "win32" and (reason := self._windows_only(child)):
-                    listing.skip(number, reason)
+                    listing.skipped[reason] += 1
                 elif not child.is_file(follow_symlinks=follow):
                     others.append(child)
                 elif any_names and (reason := filters.of_file(folder, child.name)):
-                    listing.skip(number, reason)
+                    listing.skipped[reason] += 1
                 else:
                     found = status.of_entry(child, follow=follow)
                     if found[3:] in own or not least <= found[0] <= most:
-                        listing.skip(number, self._left_out(found))
+                        listing.skipped[self._left_out(found)] += 1
                     else:
                         names.append(child.name)
                         statuses.append(found)
@@ -123,16 +118,16 @@ class Lister:
         """Append one file that was named itself, or count why it is left out."""
         folder = listing.entries.folders[number]
         if reason := self.filters.of_file(folder, name):
-            listing.skip(number, reason)
+            listing.skipped[reason] += 1
             return
         if sys.platform == "win32" and not self.cloud_files:
             attributes = os.lstat(folder + name).st_file_attributes
             if windows.is_cloud_placeholder(attributes):
-                listing.skip(number, SkipReason.CLOUD)
+                listing.skipped[SkipReason.CLOUD] += 1
                 return
         found = status.of_path(folder + name)
         if found[3:] in self.own or not self.filters.min_size <= found[0] <= self.filters.max_size:
-            listing.skip(number, self._left_out(found))
+            listing.skipped[self._left_out(found)] += 1
         else:
             listing.entries.add(number, name, found)
 
@@ -142,12 +137,12 @@ class Lister:
         self.visited.add((seen.st_dev, seen.st_ino))
         return not known
 
-    def _other(self, listing: Listing, number: int, child: os.DirEntry[bytes], device: int) -> None:
+    def _other(self, listing: Listing, child: os.DirEntry[bytes], device: int) -> None:
         """Sort in what is no file: a folder, a link or something special."""
         if not child.is_dir(follow_symlinks=self.follow):
-            listing.skip(number, SkipReason.SYMLINK if child.is_symlink() else SkipReason.SPECIAL)
+            listing.skipped[SkipReason.SYMLINK if child.is_symlink() else SkipReason.SPECIAL] += 1
         elif reason := self._folder_rule(child, device):
-            listing.skip(number, reason)
+            listing.skipped[reason] += 1
         elif child.path not in self.boundaries:
             listing.waiting.append((child.path, device))
 
