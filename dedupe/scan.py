@@ -22,6 +22,7 @@ from dedupe.digests.choose import any_of, choose
 from dedupe.entries import Column, alike
 from dedupe.errors import NothingUsableError
 from dedupe.fingerprint import Fingerprinter
+from dedupe.folders import FolderCounts
 from dedupe.groups import FoundFiles
 from dedupe.marks import tell_apart
 from dedupe.partition import Class, Partition
@@ -244,5 +245,12 @@ class Scan:
             groups=groups,
             problems=problems,
             notes=tuple(self._cache.notes),
+            folders=FolderCounts(self._listed, [outside(path) for path in found.unlisted]),
             phases=self._phases,
         )
+
+    def _listed(self) -> Iterator[tuple[bytes, int, int, int]]:
+        """Yield what lies directly in each listed folder, under the names that the user knows."""
+        for folder, *numbers in self._found.entries.listed():
+            files, sizes, left_out = numbers
+            yield outside(folder), files, sizes, left_out
