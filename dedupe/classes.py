@@ -1,4 +1,4 @@
-"""Classes of equal files in columns: half a million pairs in some 20 MB, where objects would need 150.  Reads nothing."""
+"""Classes of equal files in columns: half a million pairs in 20 MB, where objects need 150.  Reads nothing."""
 
 from __future__ import annotations
 
