@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import ast
+import os
+import shutil
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 import dedupe
+from tests.conftest import need
 
 PACKAGE = Path(dedupe.__file__).parent
 MODULES = sorted(PACKAGE.rglob("*.py"))
@@ -104,3 +109,12 @@ def test_modules_are_short_and_say_what_they_own(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     assert text.count("\n") <= 300
     assert not text.strip() or ast.get_docstring(ast.parse(text))
+
+
+def test_the_contracts_of_the_linter_hold() -> None:
+    """The layers stand in pyproject.toml, where import-linter checks them with all that imports bring along."""
+    program = shutil.which("lint-imports", path=os.path.dirname(sys.executable)) or shutil.which("lint-imports")
+    need(program, "import-linter")
+    assert program is not None
+    done = subprocess.run([program, "--no-cache"], cwd=PACKAGE.parent, capture_output=True, check=False)
+    assert done.returncode == 0, done.stdout.decode()
