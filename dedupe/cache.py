@@ -41,6 +41,7 @@ class Learnt(NamedTuple):
     status: Status  # taken before the content was read
     fingerprint: bytes
     digest: bytes | None
+    marks: bytes = b""
 
 
 class Recalled(NamedTuple):
@@ -49,6 +50,7 @@ class Recalled(NamedTuple):
     member: int
     fingerprint: bytes
     digest: bytes | None
+    marks: bytes
 
 
 def default_path() -> str:
@@ -56,6 +58,12 @@ def default_path() -> str:
     import platformdirs
 
     return os.path.join(platformdirs.user_cache_dir("dedupe", appauthor=False), "cache.db")
+
+
+def files_of(path: str) -> list[str]:
+    """Return the files that a cache at `path` consists of; SQLite follows a link before it names its logs."""
+    real = os.path.realpath(path)
+    return [real + end for end in ("", "-wal", "-shm", "-journal")]
 
 
 def is_settled(status: Status, read_ns: int) -> bool:
@@ -107,7 +115,7 @@ class Cache:
         """Return the paths that the cache occupies on disk."""
         if self._path is None or self._foreign:
             return []
-        return [os.fsencode(self._path + end) for end in ("", "-wal", "-shm", "-journal")]
+        return [os.fsencode(file) for file in files_of(self._path)]
 
     @contextlib.contextmanager
     def _guard(self) -> Iterator[None]:
@@ -143,7 +151,7 @@ class Cache:
     ) -> Iterator[Recalled]:
         best: dict[int, Recalled] = {}
         for row in rows:
-            path, algorithm, size, modified, changed, device, inode, read_ns, layout, print_, digest, seal = row
+            path, algorithm, size, modified, changed, device, inode, read_ns, layout, print_, marks, digest, seal = row
             i = by_path[path]  # type: ignore[index]
             now = entries.status(i)
             if (
@@ -156,20 +164,20 @@ class Cache:
                 continue
             wanted = digest if algorithm == self._algorithm else None
             if i not in best or wanted:
-                best[i] = Recalled(i, print_, wanted)  # type: ignore[arg-type]
+                best[i] = Recalled(i, print_, wanted, marks)  # type: ignore[arg-type]
         yield from best.values()
 
     def remember(self, learnt: Sequence[Learnt]) -> None:
         """Take in what was learnt, and commit every second or so."""
         if self._connection is None or not self._writable:
             return
-        for path, status, print_, digest in learnt:
+        for path, status, print_, digest, marks in learnt:
             size, modified, changed, device, inode = status
             if not all(-_FAR <= n < _FAR for n in (modified, changed)):
                 continue
             row = (
                 path, self._algorithm, size, modified, changed, str(device), str(inode),
-                self._read_ns, fingerprint.LAYOUT, print_, digest,
+                self._read_ns, fingerprint.LAYOUT, print_, marks, digest,
             )  # fmt: skip
             self._rows.append((*row, _seal(row)))
         if len(self._rows) >= _ROWS or time.monotonic() > self._committed + _COMMIT:
@@ -241,12 +249,13 @@ def _open(path: str) -> tuple[sqlite3.Connection, bool]:
         target = target.replace("\\", "/").replace("file:", "file:///", 1)
     connection = sqlite3.connect(target, uri=True, timeout=_WAIT)
     try:
+        made = schema.check(connection)  # first of all: another program's database is not changed in any way
         if writable:
             if sys.platform != "win32" and os.stat(path).st_uid == os.geteuid():
                 os.chmod(path, 0o600)
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = NORMAL")
-        if not schema.check(connection):
+        if not made:
             schema.make(connection)
     except BaseException:
         connection.close()

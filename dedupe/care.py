@@ -55,7 +55,7 @@ def info(path: str) -> CacheInfo:
             disk_bytes=sum(os.path.getsize(path + end) for end in ("", "-wal") if os.path.exists(path + end)),
             files=files,
             digests=dict(connection.execute(digests)),
-            roots=[row[0] for row in connection.execute("SELECT path FROM roots ORDER BY path")],
+            roots=[row[0] for row in connection.execute("SELECT CAST(path AS BLOB) FROM roots ORDER BY path")],
         )
 
 
@@ -69,9 +69,11 @@ def prune(path: str) -> tuple[int, int]:
         CacheError: the cache is not there or cannot be used.
     """
     with _opened(path) as connection:
-        roots = [row[0] for row in connection.execute("SELECT path, device, inode FROM roots") if _is_readable(*row)]
+        known = connection.execute("SELECT CAST(path AS BLOB), device, inode FROM roots")
+        roots = [row[0] for row in known if _is_readable(*row)]
         gone = []
-        for number, file, device in connection.execute("SELECT rowid, path, device FROM files ORDER BY path"):
+        rows = connection.execute("SELECT rowid, CAST(path AS BLOB), device FROM files ORDER BY path")
+        for number, file, device in rows:
             if any(_is_below(file, root) for root in roots) and _is_gone(file, device):
                 gone.append((number,))
         with connection:
@@ -118,7 +120,7 @@ def _is_gone(file: bytes, device: str) -> bool:
     """Tell whether a file is gone for good: not there, while the device that held it still is."""
     try:
         os.lstat(file)
-    except (FileNotFoundError, NotADirectoryError):
+    except (FileNotFoundError, NotADirectoryError, ValueError):  # no file can have a NUL in its name
         pass
     except OSError:
         return False

@@ -129,7 +129,7 @@ class Hashing:
         """Yield digest or problem of every entry, by its index, as they are found."""
         prints: dict[int, bytes] = {}
         known = set()
-        for i, value, digest in self._cache.recall(entries, range(len(entries))):
+        for i, value, digest, _ in self._cache.recall(entries, range(len(entries))):
             prints[i] = value
             if digest is not None and self._believe:
                 known.add(i)

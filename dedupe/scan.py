@@ -6,7 +6,7 @@ import contextlib
 import os
 import time
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -23,6 +23,7 @@ from dedupe.entries import Column, alike
 from dedupe.errors import NothingUsableError
 from dedupe.fingerprint import Fingerprinter
 from dedupe.groups import FoundFiles
+from dedupe.marks import tell_apart
 from dedupe.partition import Class, Partition
 from dedupe.paths import absolute, lies_below, outside
 from dedupe.pool import Pool
@@ -54,6 +55,7 @@ class Scan:
         self._cache = Cache(cache, config.confirm, self._clock, scanned=scanned)
         self._pool = Pool(config.jobs, executor)
         self._found = Listing()
+        self._marks: dict[int, bytes] = {}  # of the few files that have some
         self._links: dict[int, list[int]] = {}  # other names of a physical file, by its first
         self._bytes_read = self._cache_hits = self._united = self._united_bytes = 0
         self._phases: dict[str, float] = {}
@@ -125,8 +127,10 @@ class Scan:
             return
         with self._phase("recall", None):
             members = array("I", (i for s in sets for i in s))
-            for i, value, digest in self._cache.recall(entries, members):
+            for i, value, digest, marks in self._cache.recall(entries, members):
                 self._prints.put(i, value)
+                if marks:
+                    self._marks[i] = marks
                 if digest is not None and self._backend is not None:
                     self._digests.put(i, digest)
                 self._cache_hits += 1
@@ -158,6 +162,9 @@ class Scan:
         entries = self._found.entries
         if sets and self._backend is not None:
             self._choose()
+        if self._marks:
+            parts = (part for s in sets for part in tell_apart(s, lambda i: self._marks.get(i, b"")))
+            sets = [array("I", part) for part in parts if len(part) > 1]
         task = Confirmer(self._config.confirm, self._backend, self._config.follow_symlinks)
         partition = Partition(entries, self._digests.get, proven=self._backend is not None)
         total = sum(entries.size[i] for s in sets for i in s if i not in self._digests)
@@ -182,15 +189,22 @@ class Scan:
         self._bytes_read += verdict.bytes_read
         if self._backend is None:
             return
-        for digest, members in verdict.classes:
-            self._remember(members, digest)
+        if self._cache.usable:
+            marks = {i: m for m, members in verdict.apart for i in members}
+            for digest, members in verdict.classes:
+                self._remember(members, digest, marks)
+            digested = {i for _, members in verdict.classes for i in members} if marks else set()
+            self._remember([i for i in marks if i not in digested], None, marks)
 
-    def _remember(self, members: Sequence[int], digest: bytes | None) -> None:
+    def _remember(self, members: Sequence[int], digest: bytes | None, marks: Mapping[int, bytes] | None = None) -> None:
         if not self._cache.usable:
             return
-        entries, prints = self._found.entries, self._prints
+        entries, prints, marks = self._found.entries, self._prints, marks or {}
         self._cache.remember(
-            [Learnt(entries.path(i), entries.status(i), prints.get(i) or b"", digest) for i in members]
+            [
+                Learnt(entries.path(i), entries.status(i), prints.get(i) or b"", digest, marks.get(i, b""))
+                for i in members
+            ]
         )
 
     @property

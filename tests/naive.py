@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from dedupe import confirm, fingerprint, partition, pool
+from dedupe import confirm, fingerprint, partition, pool, workers
 from dedupe.result import ScanResult
 
 Groups = set[frozenset[str]]
@@ -56,7 +56,7 @@ def fork_workers(patch: pytest.MonkeyPatch) -> None:
     """Make every scan with two jobs or more use workers, forked ones, so that they share what a test has patched."""
     patch.setattr(pool, "_WARM_FILES", 1)
     patch.setattr(pool, "_WARM_BYTES", 1)
-    patch.setattr(pool, "_context", lambda: multiprocessing.get_context("fork"))
+    patch.setattr(workers, "_context", lambda: multiprocessing.get_context("fork"))
 
 
 def contents(count: int, size: int, differ_at: Iterable[int]) -> list[bytes]:

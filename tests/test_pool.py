@@ -20,6 +20,7 @@ from typing import Any
 import pytest
 
 from dedupe import heartbeat, pool
+from dedupe import workers as processes
 from dedupe.config import ScanConfig
 from dedupe.find import find_duplicates
 from dedupe.pool import Pool
@@ -84,7 +85,7 @@ def method(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> s
     if name not in multiprocessing.get_all_start_methods():
         pytest.skip("this system starts no process that way")
     monkeypatch.setattr(pool, "_WARM_FILES", 1)
-    monkeypatch.setattr(pool, "_context", lambda: multiprocessing.get_context(name))
+    monkeypatch.setattr(processes, "_context", lambda: multiprocessing.get_context(name))
     return name
 
 
@@ -132,7 +133,6 @@ def results(workers: Pool, task: Task, batches: Iterator[int] | range) -> dict[i
 def test_one_job_works_in_this_process_without_maps() -> None:
     """With one job no process starts, batches come back in order, and no file may be mapped."""
     with Pool(1) as workers:
-        assert not workers.parallel
         assert not workers.is_warm(10**9, 10**12)
         found = list(workers.run(Task(), range(5)))
     assert found == [(n, (n * n, False, os.getpid())) for n in range(5)]
@@ -237,7 +237,7 @@ def test_workers_do_not_outlive_their_parent(tmp_path: Path) -> None:
         "import sys, time; from dedupe import pool; from tests.test_pool import Task, sleep_long\n"
         "pool._WARM_FILES = 1\n"
         "workers = pool.Pool(2); workers.is_warm(5)\n"
-        "print(*[w.pid for w in workers._own._processes.values()], flush=True)\n"
+        "print(*[w.pid for w in workers._workers._own._processes.values()], flush=True)\n"
         "list(workers.run(Task(sleep_long), range(4)))\n"
     )
     with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE) as running:

@@ -97,7 +97,7 @@ def scan(
     """Find files of equal content."""
     if cache is not None and no_cache:
         raise UsageError("--cache and --no-cache contradict each other: give one of them.")
-    from dedupe.cache import default_path
+    from dedupe.cache import default_path, files_of
     from dedupe.cli.output import Outputs, standard_output
     from dedupe.find import find_duplicates
     from dedupe.progress import Bars, Silent
@@ -108,9 +108,7 @@ def scan(
         roots += values.path_list(files_from, null=null)
     kept = None if no_cache else cache or default_path()
     shown = standard_output(format_, output or [])
-    with Outputs(
-        output or [], roots, (os.fsencode(kept + end) for end in ("", "-wal", "-shm")) if kept else ()
-    ) as outputs:
+    with Outputs(output or [], roots, map(os.fsencode, files_of(kept)) if kept else ()) as outputs:
         config = ScanConfig(
             roots=roots,
             confirm=confirm,

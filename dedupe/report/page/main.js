@@ -221,6 +221,7 @@ function startTheme() {
   draw();
 }
 
+document.documentElement.classList.add("script");
 startTheme();
 readData(byId("data").textContent.trim()).then(start).then(
   () => document.documentElement.classList.add("ready"),

@@ -1,0 +1,153 @@
+"""Worker processes: starting them, handing them batches, outliving their deaths.  Knows nothing of the work itself.
+
+Imported only when there is work for more than one process: this costs as much time as a small scan.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, ProcessPoolExecutor, wait
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from dedupe import heartbeat, windows
+
+if TYPE_CHECKING:
+    from dedupe.pool import Task
+
+B = TypeVar("B")
+R = TypeVar("R")
+
+_AHEAD = 2  # batches a worker that are handed out at once: one in work, one waiting
+_TICK = 0.1  # seconds between looks at the counters; also lets Ctrl-C through on Windows before Python 3.14
+_GRACE = 0.3  # seconds that workers have to end by themselves when they are broken off
+
+
+def _context() -> multiprocessing.context.BaseContext:
+    """Return how workers start: by fork where that is safe, since it takes 10 ms and the others 75 to 95."""
+    if sys.platform == "linux" and threading.active_count() == 1:
+        return multiprocessing.get_context("fork")
+    return multiprocessing.get_context("forkserver" if sys.platform == "linux" else "spawn")
+
+
+def _begin(slots: Any, numbers: Any) -> None:
+    """Prepare a worker: Ctrl-C is the main process's affair, and a worker must not outlive it."""
+    if sys.platform == "win32":
+        windows.expose_placeholders()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    with numbers.get_lock():
+        numbers.value += 1
+        heartbeat.join(slots, 1 + (numbers.value - 1) % (len(slots) - 1))
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
+
+
+def _nothing() -> None:
+    """Make the executor start its workers."""
+
+
+class Workers:
+    """Processes of this machine, or an executor that was given.
+
+    A worker that dies (a mapped file was truncated under it, memory ran out) costs a retry of what was in work, with
+    plain reads, and nothing else.
+    """
+
+    def __init__(self, jobs: int, executor: Executor | None = None) -> None:
+        self._jobs = jobs
+        self._given = executor
+        self._may_map = executor is None or isinstance(executor, ProcessPoolExecutor)  # a map can kill its process
+        self._own: ProcessPoolExecutor | None = None
+        self._slots: Any = None
+        self._start()
+
+    def _start(self) -> Executor:
+        if self._given is not None:
+            return self._given
+        if self._own is None:
+            context = _context()
+            self._slots = context.RawArray("Q", self._jobs + 1) if self._slots is None else self._slots
+            self._own = ProcessPoolExecutor(self._jobs, context, _begin, (self._slots, context.Value("i", 0)))
+            self._own.submit(_nothing)
+        return self._own
+
+    def run(
+        self, task: Task[B, R], batches: Iterator[B], at_once: int | None, tick: Callable[[int], object]
+    ) -> Iterator[tuple[B, R]]:
+        """Yield each batch with its result, in the order in which they end; see `Pool.run`."""
+        ahead = at_once or self._jobs * _AHEAD
+        working: dict[Future[R], B] = {}
+        more = True
+        while more or working:
+            while more and len(working) < ahead:
+                try:
+                    batch = next(batches)
+                except StopIteration:
+                    more = False
+                    break
+                try:
+                    working[self._start().submit(task, batch, mapped=self._may_map)] = batch
+                except BrokenExecutor:  # a worker died while nobody was looking
+                    self._discard()
+                    yield batch, self._alone(task, batch)
+            ended, _ = wait(working, _TICK, FIRST_COMPLETED)
+            tick(heartbeat.done() + self.counted())
+            suspects = [working[f] for f in ended if isinstance(f.exception(), BrokenExecutor)]
+            for future in ended:
+                batch = working.pop(future)
+                if not isinstance(future.exception(), BrokenExecutor):
+                    yield batch, future.result()
+            if suspects:  # the executor is gone with all that it had
+                suspects += list(working.values())
+                working.clear()
+                self._discard()
+                for batch in suspects:
+                    yield batch, self._alone(task, batch)
+
+    def _alone(self, task: Task[B, R], batch: B) -> R:
+        """Do one batch with plain reads and nothing beside it, so that a death has one suspect."""
+        try:
+            future = self._start().submit(task, batch, mapped=False)
+            while not future.done():
+                wait([future], _TICK)
+            return future.result()
+        except BrokenExecutor:
+            self._discard()
+            return task.lost(batch)
+
+    def _discard(self) -> None:
+        if self._own is not None:
+            self._own.shutdown(wait=False, cancel_futures=True)
+            self._own = None
+
+    def counted(self) -> int:
+        """Return what the workers have counted so far."""
+        return sum(self._slots[1:]) if self._slots is not None else 0
+
+    def stop(self, *, at_once: bool = False) -> None:
+        """End the processes; `at_once` breaks off what they are doing."""
+        if self._own is None:
+            return
+        # spawned workers start one by one, as they are needed; only the executor knows them all
+        workers = list((self._own._processes or {}).values()) if at_once else []
+        if at_once:
+            self._slots[heartbeat.STOP] = 1
+        self._own.shutdown(wait=not at_once, cancel_futures=at_once)
+        deadline = time.monotonic() + _GRACE  # for all of them together: there may be sixty
+        for worker in workers:
+            worker.join(max(0.0, deadline - time.monotonic()))
+            if worker.is_alive():  # in a system call that does not end, such as a read from a lost server
+                worker.kill()
+        self._own = None
