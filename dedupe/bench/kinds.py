@@ -127,7 +127,7 @@ KINDS = {
     ),
     "file": Kind("a file of 64 MiB, asked for by pieces of this size", (MIB,), _file, 64 * MIB),
     "copy": Kind("updates of 1 MiB as they are, against a copy of each", (64 * MIB,), _copy),
-    "threads": Kind("as many hashes at once as there are threads", (32 * MIB,), _threads),
+    "threads": Kind("as many hashes at once as there are threads", (64 * MIB,), _threads),
 }
 
 
