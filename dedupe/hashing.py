@@ -156,9 +156,8 @@ class Hashing:
     def _fingerprint(self, entries: Entries, members: array[int], prints: dict[int, bytes]) -> None:
         """Add the fingerprints without which nothing can be remembered; whatever fails will fail again when hashed."""
         for batch, results in self._pool.run(Fingerprinter(), batches(entries, members)):
-            for i, value in zip(batch.members, results.values, strict=True):
-                if value is not None:
-                    prints[i] = value
+            found = zip(batch.members, results.values, strict=True)
+            prints.update((i, value) for i, value in found if value is not None)
 
     def _result(
         self, entries: Entries, i: int, verdict: Verdict, value: bytes | None
