@@ -284,6 +284,8 @@ def test_folders_are_told_where_they_are_asked_for() -> None:
     assert "2.9 KiB reclaimable: 3 files, 2.9 KiB in each/data/<b>/data/a" in words
     assert "holds 75 % of /data/c: 3 of 4 files, 2.9 KiB (1 entry not compared)" in words
     assert "Identical folders" not in page_of(scan)
+    unknown = b"".join(html.render(replace(scan, folders={}), Style(folders=True))).decode()
+    assert "Folders were not compared" in tags_of(unknown).words
 
 
 def test_an_empty_result_is_a_page_too() -> None:

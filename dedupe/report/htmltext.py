@@ -84,6 +84,8 @@ def _first(lines: Iterable[str], count: int) -> str:
 
 
 def _folders(result: ScanResult) -> str:
+    if not result.folders:
+        return _section("same", "Folders were not compared", "<li>This result does not say what else they hold.</li>")
     found = compare_folders(result)
     same = _section(
         "same",

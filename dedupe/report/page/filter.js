@@ -16,7 +16,10 @@ function makeFilter(model, marks) {
   }
 
   function matching(filter) {
-    const words = filter.text.toLowerCase().split(/\s+/).filter((word) => word !== "");
+    const words = filter.text
+      .toLowerCase()
+      .split(/\s+/)
+      .filter((word) => word !== "");
     const lower = words.length > 0 ? paths() : null;
     const inside = filter.folder >= 0 ? below(model, filter.folder) : null;
     const found = new Uint32Array(model.groups);
@@ -45,9 +48,13 @@ function makeFilter(model, marks) {
   function nameRanks() {
     if (!ranks.has("name")) {
       const texts = names();
-      const order = Uint32Array.from(texts.keys()).sort((a, b) => (texts[a] < texts[b] ? -1 : texts[a] > texts[b] ? 1 : a - b));
+      const order = Uint32Array.from(texts.keys()).sort((a, b) =>
+        texts[a] < texts[b] ? -1 : texts[a] > texts[b] ? 1 : a - b,
+      );
       const rank = new Uint32Array(model.groups);
-      order.forEach((g, place) => { rank[g] = place; });
+      order.forEach((g, place) => {
+        rank[g] = place;
+      });
       ranks.set("name", rank);
     }
     return ranks.get("name");

@@ -6,7 +6,10 @@ function makeMarks(model) {
   const marks = {
     keep: new Uint8Array(model.files), // 1: this copy stays
     kept: new Uint32Array(model.groups), // copies that stay; 0: nothing chosen, so all stay
-    chosen: 0, frees: 0, saved: true, before: null,
+    chosen: 0,
+    frees: 0,
+    saved: true,
+    before: null,
   };
 
   const span = (g) => [model.first[g], model.first[g + 1]];
@@ -97,7 +100,8 @@ function makeMarks(model) {
   // The marks as pieces of one JSON text.
   function written() {
     const head = {
-      schema: MARKS_SCHEMA, saved: new Date().toISOString(),
+      schema: MARKS_SCHEMA,
+      saved: new Date().toISOString(),
       report: { version: model.version, started: model.started, roots: model.roots.map(rootRecord) },
     };
     const pieces = [`${JSON.stringify(head).slice(0, -1)},"groups":[`];
@@ -111,14 +115,25 @@ function makeMarks(model) {
     return pieces;
   }
 
-  const rootRecord = (name) => pathRecord(parts(model, -1, shownName(name), shownName(name) === name ? undefined : name[1]));
+  const rootRecord = (name) =>
+    pathRecord(parts(model, -1, shownName(name), shownName(name) === name ? undefined : name[1]));
 
-  const isExact = (file) => !model.exactName.has(file) && (model.exactFolder.size === 0 || fileParts(model, file).every(([, exact]) => exact === undefined));
+  const isExact = (file) =>
+    !model.exactName.has(file) &&
+    (model.exactFolder.size === 0 || fileParts(model, file).every(([, exact]) => exact === undefined));
 
   function groupRecord(g) {
-    const record = { id: model.id[g], size: model.size[g], algorithm: model.algorithms[model.algorithm[g]], digest: model.digest[g] || null, keep: [], redundant: [] };
+    const record = {
+      id: model.id[g],
+      size: model.size[g],
+      algorithm: model.algorithms[model.algorithm[g]],
+      digest: model.digest[g] || null,
+      keep: [],
+      redundant: [],
+    };
     const [start, end] = span(g);
-    for (let file = start; file < end; file += 1) record[marks.keep[file] === 1 ? "keep" : "redundant"].push(fileRecord(file));
+    for (let file = start; file < end; file += 1)
+      record[marks.keep[file] === 1 ? "keep" : "redundant"].push(fileRecord(file));
     return record;
   }
 
@@ -137,7 +152,9 @@ function makeMarks(model) {
     return change(() => {
       marks.keep.fill(0);
       marks.kept.fill(0);
-      const decided = data.groups.filter((record) => readGroupMarks(record, places.get(record?.digest ?? record?.id))).length;
+      const decided = data.groups.filter((record) =>
+        readGroupMarks(record, places.get(record?.digest ?? record?.id)),
+      ).length;
       return { decided, foreign: data.groups.length - decided };
     });
   }
@@ -145,7 +162,13 @@ function makeMarks(model) {
   function isNamed(record, file) {
     if (isExact(file)) {
       const [folder, name] = [folderText(model, model.folder[file]), model.name[file]]; // not joined: that costs half of the time
-      return typeof record?.path === "string" && record.path_base64 === undefined && record.path.length === folder.length + name.length && record.path.endsWith(name) && record.path.startsWith(folder);
+      return (
+        typeof record?.path === "string" &&
+        record.path_base64 === undefined &&
+        record.path.length === folder.length + name.length &&
+        record.path.endsWith(name) &&
+        record.path.startsWith(folder)
+      );
     }
     const own = pathRecord(fileParts(model, file));
     return record?.path === own.path && record?.path_base64 === own.path_base64;
@@ -166,7 +189,8 @@ function makeMarks(model) {
 
   // A copy that the file does not name stays: it was never weighed when the marks were made.
   function readGroupMarks(record, g) {
-    if (g === undefined || record.size !== model.size[g] || record.algorithm !== model.algorithms[model.algorithm[g]]) return false;
+    if (g === undefined || record.size !== model.size[g] || record.algorithm !== model.algorithms[model.algorithm[g]])
+      return false;
     if (!Array.isArray(record.keep) || !Array.isArray(record.redundant)) return false;
     const [start, end] = span(g);
     const [stays, goes] = [finder(record.keep), finder(record.redundant)];

@@ -30,7 +30,15 @@ function makeTable(model, marks, { onActive, onOpen, onKey, onSort }) {
     const cell = (name, ...children) => element("span", { className: name, role: "gridcell" }, ...children);
     const name = element("bdi", { className: "file" });
     const folder = element("bdi", { className: "folder" });
-    const cells = { state: cell("state"), name: cell("name", name, folder), kind: cell("kind"), copies: cell("copies"), size: cell("size"), frees: cell("frees"), newest: cell("newest") };
+    const cells = {
+      state: cell("state"),
+      name: cell("name", name, folder),
+      kind: cell("kind"),
+      copies: cell("copies"),
+      size: cell("size"),
+      frees: cell("frees"),
+      newest: cell("newest"),
+    };
     row.append(...Object.values(cells));
     body.append(row);
     return { row, cells, name, folder, group: -1 };
@@ -110,8 +118,12 @@ function makeTable(model, marks, { onActive, onOpen, onKey, onSort }) {
 
   const page = () => Math.max(1, Math.floor((grid.clientHeight - byId("head").offsetHeight) / height) - 1);
   const STEPS = {
-    ArrowDown: () => active + 1, ArrowUp: () => active - 1, PageDown: () => active + page(), PageUp: () => active - page(),
-    Home: () => 0, End: () => shown.length - 1,
+    ArrowDown: () => active + 1,
+    ArrowUp: () => active - 1,
+    PageDown: () => active + page(),
+    PageUp: () => active - page(),
+    Home: () => 0,
+    End: () => shown.length - 1,
   };
 
   grid.addEventListener("keydown", (event) => {
