@@ -15,8 +15,6 @@ function element(tag, { text, ...properties } = {}, ...children) {
 
 const byId = (id) => document.getElementById(id);
 
-const plural = (word, number) => (number === 1 ? word : `${word}s`);
-
 function makeTable(model, marks, { onActive, onOpen, onKey, onSort }) {
   const grid = byId("grid");
   const body = byId("rows");
@@ -61,7 +59,6 @@ function makeTable(model, marks, { onActive, onOpen, onKey, onSort }) {
     row.setAttribute("aria-rowindex", String(place + 2));
     row.setAttribute("aria-selected", String(place === active));
     row.dataset.place = String(place);
-    row.classList.toggle("odd", place % 2 === 1);
     const kept = marks.kept[g];
     cells.state.textContent = kept === 0 ? "" : `keeps ${kept}`;
     cells.state.className = kept === 0 ? "state open" : "state chosen";
@@ -153,5 +150,5 @@ function makeTable(model, marks, { onActive, onOpen, onKey, onSort }) {
     }
   }
 
-  return { show, draw, sortedBy, lead, focus: () => grid.focus() };
+  return { show, draw, sortedBy, focus: () => grid.focus() };
 }
