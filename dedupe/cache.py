@@ -41,6 +41,7 @@ class Learnt(NamedTuple):
     status: Status  # taken before the content was read
     fingerprint: bytes
     digest: bytes | None
+    marks: bytes = b""
 
 
 class Recalled(NamedTuple):
@@ -49,6 +50,7 @@ class Recalled(NamedTuple):
     member: int
     fingerprint: bytes
     digest: bytes | None
+    marks: bytes
 
 
 def default_path() -> str:
@@ -149,7 +151,7 @@ class Cache:
     ) -> Iterator[Recalled]:
         best: dict[int, Recalled] = {}
         for row in rows:
-            path, algorithm, size, modified, changed, device, inode, read_ns, layout, print_, digest, seal = row
+            path, algorithm, size, modified, changed, device, inode, read_ns, layout, print_, marks, digest, seal = row
             i = by_path[path]  # type: ignore[index]
             now = entries.status(i)
             if (
@@ -162,20 +164,20 @@ class Cache:
                 continue
             wanted = digest if algorithm == self._algorithm else None
             if i not in best or wanted:
-                best[i] = Recalled(i, print_, wanted)  # type: ignore[arg-type]
+                best[i] = Recalled(i, print_, wanted, marks)  # type: ignore[arg-type]
         yield from best.values()
 
     def remember(self, learnt: Sequence[Learnt]) -> None:
         """Take in what was learnt, and commit every second or so."""
         if self._connection is None or not self._writable:
             return
-        for path, status, print_, digest in learnt:
+        for path, status, print_, digest, marks in learnt:
             size, modified, changed, device, inode = status
             if not all(-_FAR <= n < _FAR for n in (modified, changed)):
                 continue
             row = (
                 path, self._algorithm, size, modified, changed, str(device), str(inode),
-                self._read_ns, fingerprint.LAYOUT, print_, digest,
+                self._read_ns, fingerprint.LAYOUT, print_, marks, digest,
             )  # fmt: skip
             self._rows.append((*row, _seal(row)))
         if len(self._rows) >= _ROWS or time.monotonic() > self._committed + _COMMIT:

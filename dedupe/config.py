@@ -57,6 +57,9 @@ class ScanConfig:
 
     def __post_init__(self) -> None:
         """Check the values and bring them to one type each."""
+        for name in ("roots", "include", "exclude", "own_files"):
+            if isinstance(getattr(self, name), (str, bytes, os.PathLike)):
+                raise UsageError(f"{name} must be a list: one text alone would be taken for a list of its letters.")
         if not self.roots:
             raise UsageError("Nothing to scan: name at least one file or folder.")
         if any(b"\0" in os.fsencode(r) for r in self.roots):

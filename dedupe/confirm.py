@@ -7,9 +7,10 @@ class; only the first file of a class is hashed.  A file alone in its class is n
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from typing import Any
 
 import xxhash
 
@@ -17,6 +18,7 @@ from dedupe import heartbeat, problems, status
 from dedupe.buffers import Pinned, equal
 from dedupe.digests.base import Backend, Hasher
 from dedupe.mapped import GRANULARITY, Reader, Window, reader
+from dedupe.marks import mark
 from dedupe.result import Problem, ProblemKind
 
 AT_ONCE = 48  # files open at one time in a worker
@@ -63,16 +65,17 @@ class Verdict:
     classes: list[tuple[bytes | None, list[int]]] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
     bytes_read: int = 0
+    apart: list[tuple[bytes, list[int]]] = field(default_factory=list)  # marks of members that were told apart
 
 
 class VerdictBatch(list[Verdict]):
     """Verdicts on one batch, in its order.  Travels as plain lists, for the same reason."""
 
     def __reduce__(self) -> tuple[object, ...]:
-        return _verdicts, ([(v.classes, v.problems, v.bytes_read) for v in self],)
+        return _verdicts, ([(v.classes, v.problems, v.bytes_read, v.apart) for v in self],)
 
 
-def _verdicts(plain: list[tuple[list[tuple[bytes | None, list[int]]], list[Problem], int]]) -> VerdictBatch:
+def _verdicts(plain: list[tuple[Any, ...]]) -> VerdictBatch:
     return VerdictBatch([Verdict(*v) for v in plain])
 
 
@@ -105,6 +108,12 @@ class _Open:
         with memoryview(self.window) as whole, whole[at : at + length] as part:
             hasher.update(part)
 
+    def mark(self, offset: int, at: int, length: int) -> bytes:
+        """Return the mark of a part of the window, which begins at `offset` in the file."""
+        assert self.window is not None
+        with memoryview(self.window) as whole, whole[at : at + length] as part:
+            return mark(offset + at, part)
+
     def release(self) -> None:
         """Let go of the window, which nothing may refer to when its map is closed."""
         if self.pinned is not None:
@@ -123,6 +132,7 @@ class _Class:
 
     files: list[_Open]
     hasher: Hasher | None
+    marks: bytes = b""  # of where others were different
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +174,10 @@ class Confirmer:
                     break
             else:
                 same_key.append((data, [s.members[position]]))
-        for content, members in (c for same_key in found.values() for c in same_key):
+        parts = [c for same_key in found.values() for c in same_key]
+        if len(parts) > 1:
+            verdict.apart += [(mark(0, content), members) for content, members in parts]
+        for content, members in parts:
             if len(members) > 1 or s.join:
                 hasher = self._hasher(s.size, content, join=s.join)
                 verdict.classes.append((hasher.digest() if hasher else None, members))
@@ -208,7 +221,10 @@ class Confirmer:
                 for c in classes:
                     members = [s.members[f.position] for f in c.files]
                     verdict.classes.append((c.hasher.digest() if c.hasher else None, members))
+                    if c.marks:
+                        verdict.apart.append((c.marks, members))
                 break
+            verdict.apart.clear()
             left = [i for i in left if i not in bad]
         return verdict
 
@@ -230,7 +246,7 @@ class Confirmer:
 
     def _in_step(self, s: Suspects, files: list[_Open], bad: dict[int, Problem], verdict: Verdict) -> list[_Class]:
         """Read all files in step and return the classes left at the end; stop early once a file fails."""
-        classes, dropped = [_Class(files, self._hasher(s.size, join=s.join))], list[_Open]()
+        classes = [_Class(files, self._hasher(s.size, join=s.join))]
         window = max(GRANULARITY, min(_WINDOW, _IN_MEMORY // len(files)) // GRANULARITY * GRANULARITY)
         for offset in range(0, s.size, window):
             length = min(window, s.size - offset)
@@ -246,12 +262,18 @@ class Confirmer:
             for at in range(0, length, _STEP):
                 step = min(_STEP, length - at)
                 count = step * sum(len(c.files) for c in classes)
-                classes = [part for c in classes for part in _split(c, at, step, None if s.join else dropped)]
+                parts = [part for c in classes for part in _split(c, offset, at, step)]
+                classes = [c for c in parts if len(c.files) > 1 or s.join]
+                dropped = [c for c in parts if len(c.files) == 1 and not s.join]
+                for c in classes:
+                    if c.hasher is not None:
+                        c.files[0].feed(c.hasher, at, step)
                 verdict.bytes_read += count
                 heartbeat.advance(count)
-                self._look_again(s, dropped, bad)
-                while dropped:
-                    dropped.pop().close()
+                self._look_again(s, [c.files[0] for c in dropped], bad)
+                for c in dropped:
+                    verdict.apart.append((c.marks, [s.members[c.files[0].position]]))
+                    c.files[0].close()
                 if bad:  # what the changed file was compared with proves nothing: it may have stood for others
                     return []
             if not classes:
@@ -265,22 +287,18 @@ class Confirmer:
                 bad[file.position] = problems.of_kind(s.paths[file.position], ProblemKind.CHANGED)
 
 
-def _split(c: _Class, at: int, length: int, dropped: list[_Open] | None) -> Iterator[_Class]:
-    """Yield the parts of a class whose next bytes are equal, each with those bytes hashed.
-
-    A file that is alone goes to `dropped`, or without it is a part of its own.
-    """
+def _split(c: _Class, offset: int, at: int, length: int) -> list[_Class]:
+    """Return the parts of a class whose next bytes are equal: `length` of them, `at` in the window at `offset`."""
     parts, files = [], c.files
     while files:
         address = files[0].address() + at
         same = [f for f in files if f is files[0] or equal(address, f.address() + at, length)]
         parts.append(same)
         files = [f for f in files if f not in same] if len(same) < len(files) else []
+    if len(parts) == 1:
+        return [c]
     hashers = [c.hasher] + [c.hasher.copy() if c.hasher else None for _ in parts[1:]]
-    for same, hasher in zip(parts, hashers, strict=True):
-        if len(same) == 1 and dropped is not None:
-            dropped.append(same[0])
-            continue
-        if hasher is not None:
-            same[0].feed(hasher, at, length)
-        yield _Class(same, hasher)
+    return [
+        _Class(same, hasher, c.marks + same[0].mark(offset, at, length))
+        for same, hasher in zip(parts, hashers, strict=True)
+    ]

@@ -28,6 +28,7 @@ class Entries:
         "folder",
         "folders",
         "inode",
+        "left_out",
         "modified_ns",
         "names",
         "size",
@@ -36,6 +37,7 @@ class Entries:
 
     def __init__(self) -> None:
         self.folders: list[bytes] = []  # each ends where a name can follow
+        self.left_out = array("q")  # by folder: its entries that take no part; -1 where it was not listed itself
         self.folder = array("I")  # index into `folders`
         self.names = bytearray()
         self.ends = array("Q")  # where each name ends in `names`
@@ -53,6 +55,7 @@ class Entries:
     def enter(self, folder: bytes) -> int:
         """Return the index of a folder whose files follow."""
         self.folders.append(folder if folder[-1:] in (b"/", _NATIVE) else folder + _NATIVE)
+        self.left_out.append(-1)
         return len(self.folders) - 1
 
     def add(self, folder: int, name: bytes, status: tuple[int, ...]) -> None:
@@ -101,6 +104,7 @@ class Entries:
         """Append all files of another table."""
         first, folders, names = len(self), len(self.folders), len(self.names)
         self.folders += other.folders
+        self.left_out += other.left_out
         self.folder.extend(map(folders.__add__, other.folder))
         self.names += other.names
         self.ends.extend(map(names.__add__, other.ends))
@@ -108,6 +112,17 @@ class Entries:
             getattr(self, column).extend(getattr(other, column))
         self.wide.update((first + i, inode) for i, inode in other.wide.items())
         self.far.update((first + i, times) for i, times in other.far.items())
+
+    def listed(self) -> Iterator[tuple[bytes, int, int, int]]:
+        """Yield each folder that was listed: files that take part, their sizes, entries left out, directly in it."""
+        files = [0] * len(self.folders)
+        sizes = [0] * len(self.folders)
+        for folder, size in zip(self.folder, self.size, strict=True):
+            files[folder] += 1
+            sizes[folder] += size
+        for folder, left_out in enumerate(self.left_out):
+            if left_out >= 0:
+                yield self.folders[folder], files[folder], sizes[folder], left_out
 
     def name(self, i: int) -> bytes:
         """Return the last part of a file's path."""

@@ -48,7 +48,7 @@ class ContainedFolder:
     @property
     def tells_something(self) -> bool:
         """Whether the share is worth telling, and there is anything to win."""
-        return self.held_files >= _LEAST * self.files and self.held_bytes > 0 and self.held_files > self.linked_files
+        return self.held_files >= _LEAST * self.files and self.held_bytes > 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,14 +1,15 @@
-"""The files of a group, made when they are looked at: a million of them held as objects would need a gigabyte."""
+"""The groups of a result, made when they are looked at: a million files held as objects would need a gigabyte."""
 
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import overload
 
+from dedupe.classes import Classes
 from dedupe.entries import Entries
 from dedupe.paths import outside
-from dedupe.result import File
+from dedupe.result import File, Group
 
 
 class FoundFiles(Sequence[File]):
@@ -16,9 +17,9 @@ class FoundFiles(Sequence[File]):
 
     __slots__ = ("_entries", "_links", "_members")
 
-    def __init__(self, entries: Entries, members: Iterable[int], links: Mapping[int, Sequence[int]]) -> None:
+    def __init__(self, entries: Entries, members: Sequence[int], links: Mapping[int, Sequence[int]]) -> None:
         self._entries = entries
-        self._members = array("I", members)
+        self._members = members
         self._links = links
 
     def __len__(self) -> int:
@@ -42,3 +43,53 @@ class FoundFiles(Sequence[File]):
         if isinstance(at, slice):
             return [self._file(i) for i in self._members[at]]
         return self._file(self._members[at])
+
+
+class FoundGroups(Sequence[Group]):
+    """Groups in the order of a report: by reclaimable bytes, most first, then by the path of the first file."""
+
+    __slots__ = ("_algorithm", "_classes", "_entries", "_links", "_order")
+
+    def __init__(self, entries: Entries, classes: Classes, links: Mapping[int, Sequence[int]], algorithm: str) -> None:
+        self._entries = entries
+        self._classes = classes
+        self._links = links
+        self._algorithm = algorithm
+        self._order = array("I", self._ordered())
+
+    def _ordered(self) -> Iterator[int]:
+        """Yield the classes by number; paths are compared only where the bytes leave it open."""
+        classes, entries = self._classes, self._entries
+        gains = array("Q", (entries.size[members[0]] * (len(members) - 1) for _, members in classes))
+        same: list[int] = []
+        for n in sorted(range(len(classes)), key=gains.__getitem__, reverse=True):
+            if same and gains[n] != gains[same[0]]:
+                yield from sorted(same, key=self._first_path)
+                same = []
+            same.append(n)
+        yield from sorted(same, key=self._first_path)
+
+    def _first_path(self, n: int) -> bytes:
+        return min(self._entries.paths(self._classes[n][1]))
+
+    def __len__(self) -> int:
+        return len(self._order)
+
+    def _group(self, at: int) -> Group:
+        digest, members = self._classes[self._order[at]]
+        files = FoundFiles(self._entries, sorted(members, key=self._entries.path), self._links)
+        return Group(at + 1, self._entries.size[members[0]], self._algorithm, digest, files)
+
+    def __iter__(self) -> Iterator[Group]:
+        return map(self._group, range(len(self)))
+
+    @overload
+    def __getitem__(self, at: int) -> Group: ...
+
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[Group]: ...
+
+    def __getitem__(self, at: int | slice) -> Group | Sequence[Group]:
+        if isinstance(at, slice):
+            return [self._group(i) for i in range(*at.indices(len(self)))]
+        return self._group(range(len(self))[at])

@@ -10,7 +10,7 @@ import stat
 import time
 from array import array
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import BinaryIO
 
@@ -21,7 +21,7 @@ from dedupe.confirm import Confirmer, Suspects, SuspectsBatch, Verdict
 from dedupe.digests.choose import choose
 from dedupe.entries import Entries
 from dedupe.fingerprint import Fingerprinter, batches
-from dedupe.paths import absolute
+from dedupe.paths import absolute, outside
 from dedupe.pool import Pool
 from dedupe.progress import Progress
 from dedupe.result import Problem, ProblemKind, SkipReason
@@ -94,7 +94,8 @@ class Hashing:
             found = listing
         prefix = len(os.path.join(root, b""))
         paths = sorted(found.entries.paths(range(len(found.entries))))
-        return [os.path.join(folder, path[prefix:]) for path in paths], found.problems, dict(found.skipped)
+        unlisted = [replace(problem, path=outside(problem.path)) for problem in found.problems]
+        return [os.path.join(folder, path[prefix:]) for path in paths], unlisted, dict(found.skipped)
 
     def digests(self, names: Sequence[bytes]) -> Iterator[Hashed]:
         """Yield every file of `names` in order; `-` is standard input."""
@@ -128,7 +129,7 @@ class Hashing:
         """Yield digest or problem of every entry, by its index, as they are found."""
         prints: dict[int, bytes] = {}
         known = set()
-        for i, value, digest in self._cache.recall(entries, range(len(entries))):
+        for i, value, digest, _ in self._cache.recall(entries, range(len(entries))):
             prints[i] = value
             if digest is not None and self._believe:
                 known.add(i)
@@ -155,9 +156,8 @@ class Hashing:
     def _fingerprint(self, entries: Entries, members: array[int], prints: dict[int, bytes]) -> None:
         """Add the fingerprints without which nothing can be remembered; whatever fails will fail again when hashed."""
         for batch, results in self._pool.run(Fingerprinter(), batches(entries, members)):
-            for i, value in zip(batch.members, results.values, strict=True):
-                if value is not None:
-                    prints[i] = value
+            found = zip(batch.members, results.values, strict=True)
+            prints.update((i, value) for i, value in found if value is not None)
 
     def _result(
         self, entries: Entries, i: int, verdict: Verdict, value: bytes | None
@@ -174,12 +174,14 @@ class Hashing:
 def _enter(entries: Entries, name: bytes) -> Problem | None:
     """Append a file as it is now, or return why it cannot be hashed.  Opens nothing but empty regular files."""
     try:
-        mode = os.stat(name).st_mode
+        path = absolute(name)
+        mode = os.stat(path).st_mode
         if stat.S_ISDIR(mode):
             return Problem(name, ProblemKind.NOT_A_FILE, "is a folder: --recursive hashes what is in it")
         if not stat.S_ISREG(mode):
             return Problem(name, ProblemKind.NOT_A_FILE, "is no regular file, and reading it might never end")
-        path = absolute(os.path.realpath(name) if os.path.islink(name) else name)
+        if os.path.islink(path):
+            path = absolute(os.path.realpath(path))
         seen = status.of_path(path)
         if not seen.size and _holds_data(path):
             return Problem(name, ProblemKind.IO, "says that it is empty, but holds data: such files have no end")
@@ -195,7 +197,7 @@ def _enter(entries: Entries, name: bytes) -> Problem | None:
 def _holds_data(path: bytes) -> bool:
     descriptor = status.open_file(path)
     try:
-        return bool(os.read(descriptor, 1))
+        return bool(status.read_at(descriptor, 1, 0))
     finally:
         os.close(descriptor)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import MutableSequence
+    from collections.abc import Callable, MutableSequence
 
 STOP = 0  # slot 0: not zero means stop; the others count the bytes of a worker each
 
@@ -19,6 +19,7 @@ class Stopped(Exception):  # noqa: N818 - no error: the main process asked for i
 
 _slots: MutableSequence[int] = [0, 0]
 _mine = 1
+_watch: Callable[[int], object] | None = None
 
 
 def join(slots: Any, number: int) -> None:
@@ -34,8 +35,16 @@ def advance(count: int) -> None:
         Stopped: the main process wants no more.
     """
     _slots[_mine] += count
+    if _watch is not None:
+        _watch(_slots[_mine])
     if _slots[STOP]:
         raise Stopped
+
+
+def watch(tick: Callable[[int], object] | None) -> None:
+    """Have `tick` called with what this process has counted, each time that it counts; None ends that."""
+    global _watch  # noqa: PLW0603
+    _watch = tick
 
 
 def done() -> int:

@@ -9,13 +9,11 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
 
 from dedupe import mounts
+from dedupe.classes import Classes
 from dedupe.confirm import AT_ONCE, SMALL, Suspects, SuspectsBatch, Verdict
 from dedupe.entries import Entries
-
-Class: TypeAlias = tuple[bytes | None, list[int]]  # digest, members
 
 _FILES = 256  # small files judged in one batch
 _BYTES = 16 << 20  # bytes of a batch
@@ -46,7 +44,7 @@ class Partition:
         self._proven = proven
         self._joints: dict[int, _Joint] = {}  # by the first member of a part
         self._stand_for: dict[int, list[int]] = {}  # the class that a file was compared for
-        self.done: list[Class] = []  # classes of two or more, complete
+        self.done = Classes()  # of two or more files, complete
         self.again: list[list[int]] = []  # sets that verdicts gave rise to
 
     def batches(self, sets: Iterable[Sequence[int]]) -> Iterator[SuspectsBatch]:
@@ -109,7 +107,8 @@ class Partition:
         if left:
             self._compare([c for _, c in classes] + left)
         else:
-            self.done += [c for c in classes if len(c[1]) > 1]
+            for digest, members in classes:
+                self._keep(digest, members)
 
     def _whole(self, members: Sequence[int]) -> list[int]:
         """Return members together with those whose content they were proven to have before."""
@@ -123,13 +122,18 @@ class Partition:
     def _finish(self, joint: _Joint) -> None:
         """Join the classes of all parts of a set."""
         if self._proven:
-            joined = ((digest, [i for c in classes for i in c]) for digest, classes in joint.classes.items())
-            self.done += [(digest, members) for digest, members in joined if len(members) > 1]
+            for digest, classes in joint.classes.items():
+                self._keep(digest, [i for c in classes for i in c])
         elif joint.left:  # their key went with the file that stood for them
             self._compare([c for classes in joint.classes.values() for c in classes] + joint.left)
         else:
             for classes in joint.classes.values():
                 if len(classes) > 1:
                     self._compare(classes)
-                elif len(classes[0]) > 1:
-                    self.done.append((None, classes[0]))
+                else:
+                    self._keep(None, classes[0])
+
+    def _keep(self, digest: bytes | None, members: Sequence[int]) -> None:
+        """Add a class to those that are complete, unless it is one of a file alone."""
+        if len(members) > 1:
+            self.done.append(digest, members)

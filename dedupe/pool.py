@@ -83,14 +83,18 @@ class Pool:
             task: what to do; see `Task`.
             batches: taken one by one, only as fast as they are worked off.
             at_once: batches in work at one time, at most; 1 keeps a rotating disk to one reader.
-            tick: called every tenth of a second or so with the count that workers have given to `heartbeat`.
+            tick: called every so often with the count that has been given to `heartbeat`.
         """
         if self._workers is not None:
             yield from self._workers.run(task, iter(batches), at_once, tick)
             return
         for batch in batches:
-            yield batch, task(batch, mapped=False)
-            tick(self.counted())
+            heartbeat.watch(tick)
+            try:
+                result = task(batch, mapped=False)
+            finally:
+                heartbeat.watch(None)
+            yield batch, result
 
     def counted(self) -> int:
         """Return what the workers, or this process, have counted so far."""

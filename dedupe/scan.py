@@ -6,15 +6,17 @@ import contextlib
 import os
 import time
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import replace
 from datetime import UTC, datetime
+from itertools import compress
 from pathlib import Path
 from typing import TypeAlias
 
 from dedupe import fingerprint, mounts
 from dedupe.cache import Cache, Learnt
+from dedupe.classes import Classes
 from dedupe.config import Confirm, ScanConfig
 from dedupe.confirm import Confirmer, Verdict
 from dedupe.digests.base import Backend, BackendChoice
@@ -22,12 +24,14 @@ from dedupe.digests.choose import any_of, choose
 from dedupe.entries import Column, alike
 from dedupe.errors import NothingUsableError
 from dedupe.fingerprint import Fingerprinter
-from dedupe.groups import FoundFiles
-from dedupe.partition import Class, Partition
+from dedupe.folders import FolderCounts
+from dedupe.groups import FoundGroups
+from dedupe.marks import tell_apart
+from dedupe.partition import Partition
 from dedupe.paths import absolute, lies_below, outside
 from dedupe.pool import Pool
 from dedupe.progress import Progress
-from dedupe.result import Group, ScanResult, Totals
+from dedupe.result import ScanResult, Totals
 from dedupe.version import __version__
 from dedupe.walk import Listing, walk
 
@@ -54,6 +58,7 @@ class Scan:
         self._cache = Cache(cache, config.confirm, self._clock, scanned=scanned)
         self._pool = Pool(config.jobs, executor)
         self._found = Listing()
+        self._marks: dict[int, bytes] = {}  # of the few files that have some
         self._links: dict[int, list[int]] = {}  # other names of a physical file, by its first
         self._bytes_read = self._cache_hits = self._united = self._united_bytes = 0
         self._phases: dict[str, float] = {}
@@ -125,8 +130,10 @@ class Scan:
             return
         with self._phase("recall", None):
             members = array("I", (i for s in sets for i in s))
-            for i, value, digest in self._cache.recall(entries, members):
+            for i, value, digest, marks in self._cache.recall(entries, members):
                 self._prints.put(i, value)
+                if marks:
+                    self._marks[i] = marks
                 if digest is not None and self._backend is not None:
                     self._digests.put(i, digest)
                 self._cache_hits += 1
@@ -134,9 +141,11 @@ class Scan:
     def same_fingerprint(self, sets: Sets) -> Sets:
         """Return the sets of two or more files of one size and fingerprint; files that cannot be read drop out."""
         entries, prints = self._found.entries, self._prints
-        unknown = array("I", (i for s in sets for i in s if i not in prints))
+        asked = bytearray(len(entries))
+        for i in (i for s in sets for i in s if i not in prints):
+            asked[i] = 1
+        unknown = array("I", compress(range(len(entries)), asked))  # as listed: what lies together is read together
         done = 0
-        unknown = array("I", sorted(unknown))  # as they were listed: what lies together is read together
         with self._phase("fingerprint", len(unknown)):
             self._pool.is_warm(len(unknown))
             batches = fingerprint.batches(entries, unknown)
@@ -151,13 +160,17 @@ class Scan:
                 self._bytes_read += found.bytes_read
                 done += len(batch.members)
                 self._progress.reach(done)
-            return [same for s in sets for same in alike([i for i in s if i in prints], prints.get)]
+            known = (array("I", (i for i in s if i in prints)) for s in sets)
+            return [same for s in known for same in alike(s, prints.get)]
 
-    def same_content(self, sets: Sets) -> list[Class]:
+    def same_content(self, sets: Sets) -> Classes:
         """Return classes of two or more files of proven equal content, each with its digest."""
         entries = self._found.entries
         if sets and self._backend is not None:
             self._choose()
+        if self._marks:
+            parts = (part for s in sets for part in tell_apart(s, lambda i: self._marks.get(i, b"")))
+            sets = [array("I", part) for part in parts if len(part) > 1]
         task = Confirmer(self._config.confirm, self._backend, self._config.follow_symlinks)
         partition = Partition(entries, self._digests.get, proven=self._backend is not None)
         total = sum(entries.size[i] for s in sets for i in s if i not in self._digests)
@@ -182,15 +195,22 @@ class Scan:
         self._bytes_read += verdict.bytes_read
         if self._backend is None:
             return
-        for digest, members in verdict.classes:
-            self._remember(members, digest)
+        if self._cache.usable:
+            marks = {i: m for m, members in verdict.apart for i in members}
+            for digest, members in verdict.classes:
+                self._remember(members, digest, marks)
+            digested = {i for _, members in verdict.classes for i in members} if marks else set()
+            self._remember([i for i in marks if i not in digested], None, marks)
 
-    def _remember(self, members: Sequence[int], digest: bytes | None) -> None:
+    def _remember(self, members: Sequence[int], digest: bytes | None, marks: Mapping[int, bytes] | None = None) -> None:
         if not self._cache.usable:
             return
-        entries, prints = self._found.entries, self._prints
+        entries, prints, marks = self._found.entries, self._prints, marks or {}
         self._cache.remember(
-            [Learnt(entries.path(i), entries.status(i), prints.get(i) or b"", digest) for i in members]
+            [
+                Learnt(entries.path(i), entries.status(i), prints.get(i) or b"", digest, marks.get(i, b""))
+                for i in members
+            ]
         )
 
     @property
@@ -198,15 +218,10 @@ class Scan:
         """Return how many batches may be read at once: one where a disk's only head would travel between two."""
         return 1 if any(mounts.rotates(device) for device in set(self._found.entries.device)) else None
 
-    def result(self, classes: Sequence[Class]) -> ScanResult:
+    def result(self, classes: Classes) -> ScanResult:
         """Return the groups in their order, with everything that there is to tell of the scan."""
         found, entries = self._found, self._found.entries
-        groups = []
-        for digest, members in classes:
-            files = FoundFiles(entries, sorted(members, key=entries.path), self._links)
-            groups.append(Group(0, entries.size[members[0]], self._config.confirm, digest, files))
-        groups.sort(key=lambda g: (-g.reclaimable_bytes, g.files[0].path))
-        groups = [replace(g, id=n) for n, g in enumerate(groups, 1)]
+        groups = FoundGroups(entries, classes, self._links, self._config.confirm)
         problems = sorted((replace(p, path=outside(p.path)) for p in found.problems), key=lambda p: (p.path, p.kind))
         self._cache.close()
         return ScanResult(
@@ -221,8 +236,8 @@ class Scan:
                 bytes=sum(entries.size) - self._united_bytes,
                 skipped=dict(sorted(found.skipped.items())),
                 groups=len(groups),
-                redundant_files=sum(len(g.files) - 1 for g in groups),
-                reclaimable_bytes=sum(g.reclaimable_bytes for g in groups),
+                redundant_files=sum(len(members) - 1 for _, members in classes),
+                reclaimable_bytes=sum(entries.size[members[0]] * (len(members) - 1) for _, members in classes),
                 bytes_read=self._bytes_read,
                 cache_hits=self._cache_hits,
                 problems=len(problems),
@@ -230,5 +245,12 @@ class Scan:
             groups=groups,
             problems=problems,
             notes=tuple(self._cache.notes),
+            folders=FolderCounts(self._listed, [outside(path) for path in found.unlisted]),
             phases=self._phases,
         )
+
+    def _listed(self) -> Iterator[tuple[bytes, int, int, int]]:
+        """Yield what lies directly in each listed folder, under the names that the user knows."""
+        for folder, *numbers in self._found.entries.listed():
+            files, sizes, left_out = numbers
+            yield outside(folder), files, sizes, left_out

@@ -25,6 +25,7 @@ COLUMNS = (
     ("read_ns", int),  # the clock before the file was looked at
     ("layout", int),  # version of the sample layout
     ("fingerprint", bytes),
+    ("marks", bytes),  # of places where files of the same fingerprint were different
     ("digest", bytes),
     ("seal", bytes),  # xxh3-64 of all the others: a row that rotted or was edited is not believed
 )

@@ -31,6 +31,7 @@ class Listing:
     skipped: Counter[SkipReason] = field(default_factory=Counter)
     problems: list[Problem] = field(default_factory=list)
     waiting: list[tuple[bytes, int]] = field(default_factory=list)  # path, and the device of its root
+    unlisted: list[bytes] = field(default_factory=list)  # folders that waited in vain
 
     def take(self, other: Listing) -> None:
         """Add what another listing found."""
@@ -38,6 +39,7 @@ class Listing:
         self.skipped.update(other.skipped)
         self.problems += other.problems
         self.waiting += other.waiting
+        self.unlisted += other.unlisted
 
 
 @dataclass(slots=True)
@@ -61,25 +63,31 @@ class Lister:
 
     def lost(self, batch: list[tuple[bytes, int]]) -> Listing:
         """Return what is known of folders whose worker died."""
-        return Listing(problems=[Problem(p, ProblemKind.IO, "could not be listed: its worker died") for p, _ in batch])
+        lost = [Problem(p, ProblemKind.IO, "could not be listed: its worker died") for p, _ in batch]
+        return Listing(problems=lost, unlisted=[p for p, _ in batch])
 
     def folder(self, listing: Listing, path: bytes, device: int) -> None:
         """List one folder: files into the table, folders to those that wait."""
         try:
             if self.follow and not self._first_visit(path):
                 listing.skipped[SkipReason.SYMLINK] += 1
+                listing.unlisted.append(path)
                 return
             with os.scandir(path) as found:
                 children = list(found)  # at once, so that what is written meanwhile cannot make it endless
         except OSError as error:
             listing.problems.append(problems.of_listing(path, error))
+            listing.unlisted.append(path)
             return
-        number = listing.entries.enter(path)
-        for child in self._files(listing, number, children):
+        number, before = listing.entries.enter(path), len(listing.entries)
+        others = self._files(listing, number, children)
+        going_on = len(listing.entries) - before
+        for child in others:
             try:
-                self._other(listing, child, device)
+                going_on += self._other(listing, child, device)
             except OSError as error:
                 listing.problems.append(problems.of_listing(child.path, error))
+        listing.entries.left_out[number] = len(children) - going_on
 
     def _files(self, listing: Listing, number: int, children: list[os.DirEntry[bytes]]) -> list[os.DirEntry[bytes]]:
         """Append the regular files of a folder; return the entries of other kinds.
@@ -137,14 +145,17 @@ class Lister:
         self.visited.add((seen.st_dev, seen.st_ino))
         return not known
 
-    def _other(self, listing: Listing, child: os.DirEntry[bytes], device: int) -> None:
-        """Sort in what is no file: a folder, a link or something special."""
+    def _other(self, listing: Listing, child: os.DirEntry[bytes], device: int) -> bool:
+        """Sort in what is no file: a folder, a link or something special; tell whether it will be listed."""
         if not child.is_dir(follow_symlinks=self.follow):
             listing.skipped[SkipReason.SYMLINK if child.is_symlink() else SkipReason.SPECIAL] += 1
         elif reason := self._folder_rule(child, device):
             listing.skipped[reason] += 1
-        elif child.path not in self.boundaries:
-            listing.waiting.append((child.path, device))
+        else:
+            if child.path not in self.boundaries:
+                listing.waiting.append((child.path, device))
+            return True
+        return False
 
     def _folder_rule(self, child: os.DirEntry[bytes], device: int) -> SkipReason | None:
         reason = self.filters.of_folder(child.path)

@@ -111,12 +111,14 @@ def results(draw: st.DrawFn) -> ScanResult:
 
 
 def _file(draw: st.DrawFn, path: bytes) -> File:
+    """Draw the numbers and links of a file."""
     numbers = st.integers(0, 2**64)
     modified = draw(st.integers(-(2**63), 2**63 - 1))
     return File(path, modified, draw(numbers), draw(numbers), tuple(sorted(draw(st.sets(_paths, max_size=2)))))
 
 
 def _folders(draw: st.DrawFn, groups: Iterable[Group]) -> dict[bytes, FolderCount]:
+    """Draw counts for some of the folders of the groups."""
     counts = st.integers(0, 2**40)
     above = sorted({file.path.rpartition(b"/")[0] or b"/" for each in groups for file in each.files})
     return {folder: FolderCount(draw(counts), draw(counts), draw(counts)) for folder in above if draw(st.booleans())}

@@ -56,7 +56,9 @@ def named(name: str, algorithm: str = "sha256") -> Program:
     return found
 
 
-REAL = [one for one in programs() if one.algorithm in OURS and one.name not in ("dotnet", "powershell", "pwsh")]
+SLOW = ("dotnet", "powershell", "pwsh")  # seconds a run
+EMPTY = ("certutil",) if os.environ.get("DEDUPE_LANE") == "wine" else ()  # Wine's does nothing, and says so by 0
+REAL = [one for one in programs() if one.algorithm in OURS and one.name not in (*SLOW, *EMPTY)]
 
 
 @pytest.mark.parametrize("program", REAL, ids=lambda one: f"{one.algorithm}-{one.name}")

@@ -8,6 +8,7 @@ import shutil
 import sqlite3
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -58,8 +59,9 @@ def folder() -> Iterator[Callable[[], Path]]:
 
 def grow(root: Path, files: list[tuple[str, bytes]]) -> Path:
     """Make a tree."""
-    for n, (place, data) in enumerate(files):
-        write(root / place / f"f{n}", data)
+    for place in {p for p, _ in files}:  # names recur, so that folders which change places bring each other's files
+        for n, data in enumerate(d for p, d in files if p == place):
+            write(root / place / f"f{n}", data)
     return root
 
 
@@ -207,14 +209,13 @@ class Edits:
                 shutil.copy2(file, target)
 
 
-EDITS = [name for name in vars(Edits) if not name.startswith("_")]
+EDITS = [name for name in vars(Edits) if not name.startswith("_")] + ["put_back", "swap_folders"]
 edits = st.lists(st.tuples(st.sampled_from(EDITS), st.integers(0, 99), st.integers(0, 99)), min_size=1, max_size=6)
 
 
 @posix
-@pytest.mark.parametrize("confirm", [Confirm.SHA256, Confirm.XXH3])
 def test_no_edit_between_two_scans_is_missed(
-    low: None, monkeypatch: pytest.MonkeyPatch, folder: Callable[[], Path], confirm: Confirm
+    low: None, monkeypatch: pytest.MonkeyPatch, folder: Callable[[], Path]
 ) -> None:
     """After any edits the answer with the cache is the one without, and rows of untouched files are believed."""
     # Files count as at rest at once, so that there are rows to be wrongly believed: the clock of the edits is finer
@@ -222,11 +223,14 @@ def test_no_edit_between_two_scans_is_missed(
     monkeypatch.setattr(cache, "RACY_NS", 0)
     hits = []
 
-    @settings(few, max_examples=40)
-    @given(trees.filter(bool), st.lists(edits, min_size=1, max_size=3))
+    @settings(few, max_examples=30)
+    @given(
+        st.lists(st.tuples(places, st.sampled_from(POOL[2:5])), min_size=8, max_size=12),
+        st.lists(edits, min_size=1, max_size=3),
+    )
     def law(files: list[tuple[str, bytes]], rounds: list[list[tuple[str, int, int]]]) -> None:
         root, kept = grow(folder(), files), folder() / "cache.db"
-        config = ScanConfig(roots=[root], confirm=confirm, jobs=1, cache=kept)
+        config = ScanConfig(roots=[root], jobs=1, cache=kept)
         later(root)
         find_duplicates(config)
         for changes in rounds:
@@ -268,12 +272,12 @@ def test_a_row_of_a_file_not_at_rest_is_not_believed(tmp_path: Path) -> None:
 # --- corpora whose truth is known
 
 SCALES = {
-    "small": 0.002,
-    "photos": 0.004,
-    "big": 0.003,
-    "near": 0.01,
-    "flat": 0.004,
-    "million": 0.0005,
+    "small": 0.001,
+    "photos": 0.002,
+    "big": 0.0015,
+    "near": 0.004,
+    "flat": 0.003,
+    "million": 0.0003,
     "onegroup": 0.005,
 }
 
@@ -286,8 +290,6 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Path, set
         root = tmp_path_factory.mktemp("corpus") / name
         truth = corpora.build(root, name, scale)
         found[name] = root, {frozenset(os.path.join(root, p) for p in group) for group in truth}
-    import time
-
     time.sleep(SETTLED)
     return found
 
@@ -309,8 +311,10 @@ def test_corpora_give_their_truth_cold_and_remembered(
     results = []
     for jobs in (1, 2):
         config = ScanConfig(roots=[root], confirm=confirm, jobs=jobs, cache=tmp_path / f"{jobs}.db")
-        results += [find_duplicates(config), find_duplicates(config)]
+        results += [find_duplicates(config) for _ in range(3)]
         if confirm != Confirm.BYTES:
+            # of a set with copies in it, an odd one is read to its end once, when it is met beside remembered ones
+            assert results[-2].totals.bytes_read == 0 or name == "near"
             assert results[-1].totals.bytes_read == 0
     for result in results:
         assert all_names(result) == truth

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections import defaultdict
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import dedupe
 from dedupe.folders import ContainedFolder, FolderCounts, FolderReport, IdenticalFolders, compare_folders
 from dedupe.result import File, FolderCount, Group, ScanResult
+from tests.conftest import write
 from tests.report_helpers import result
 
 Tree = dict[bytes, tuple[int, int]]  # path -> (content, physical file); the content is its size, too
@@ -236,6 +241,57 @@ def test_counts_follow_windows_paths(folder: bytes, expected: tuple[int, int, in
     ]
     counts = FolderCounts(lambda: direct, [b"C:\\a\\locked"])
     assert counts[folder] == FolderCount(*expected)
+
+
+def counts_of(root: Path, **options: Any) -> dict[bytes, tuple[int, int, int]]:
+    """Scan, and return the counts below each folder, by its path below the root."""
+    found = dedupe.find_duplicates(dedupe.ScanConfig(roots=[root], **options))
+    start = len(os.fsencode(root)) + 1
+    return {path[start:]: (c.files, c.bytes, c.left_out) for path, c in found.folders.items()}
+
+
+def test_a_scan_counts_what_lies_below_each_folder(tmp_path: Path) -> None:
+    """Files that took part, unique ones too, and entries of every kind that took none, are counted for all above."""
+    write(tmp_path / "a" / "1", b"12345")
+    write(tmp_path / "a" / "deep" / "2", b"unique")
+    write(tmp_path / "a" / "deep" / "empty", b"")
+    write(tmp_path / "b" / "1", b"12345")
+    write(tmp_path / "b" / "no.tmp", b"12345")
+    write(tmp_path / "b" / "lost+found" / "x", b"12345")
+    (tmp_path / "none").mkdir()
+    expected = {
+        b"": (3, 16, 3),
+        b"a": (2, 11, 1),
+        b"a/deep": (1, 6, 1),
+        b"b": (1, 5, 2),
+        b"none": (0, 0, 0),
+    }
+    native = {path.replace(b"/", os.sep.encode()): counts for path, counts in expected.items()}
+    assert counts_of(tmp_path, exclude=["*.tmp"], jobs=1) == native
+    assert counts_of(tmp_path, exclude=["*.tmp"], jobs=2) == native
+
+
+@pytest.mark.skipif(os.name == "nt", reason="symbolic links and modes as POSIX has them")
+def test_a_scan_counts_links_as_left_out(tmp_path: Path) -> None:
+    """A folder that is reached a second time by a link, and a link that is not followed, count as left out."""
+    write(tmp_path / "a" / "1", b"12345")
+    (tmp_path / "a" / "link").symlink_to(tmp_path / "b")
+    write(tmp_path / "b" / "1", b"12345")
+    followed = counts_of(tmp_path, follow_symlinks=True)
+    assert followed[b""] == (2, 10, 1)
+    assert counts_of(tmp_path)[b"a"] == (1, 5, 1)
+
+
+def test_roots_inside_roots_are_counted_once(tmp_path: Path) -> None:
+    """A root below another is part of that one's counts; the folder of a file given by itself is not judged."""
+    write(tmp_path / "a" / "in" / "1", b"12345")
+    write(tmp_path / "alone" / "2", b"12345")
+    roots = [tmp_path / "a", tmp_path / "a" / "in", tmp_path / "alone" / "2"]
+    found = dedupe.find_duplicates(dedupe.ScanConfig(roots=roots)).folders
+    assert {path: (c.files, c.left_out) for path, c in found.items()} == {
+        os.fsencode(tmp_path / "a"): (1, 0),
+        os.fsencode(tmp_path / "a" / "in"): (1, 0),
+    }
 
 
 def test_the_time_grows_with_the_files() -> None:

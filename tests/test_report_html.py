@@ -16,9 +16,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dedupe.digests.base import BackendChoice
-from dedupe.report import format_for, html
+from dedupe.report import format_for, html, htmltext
 from dedupe.report.base import Style
-from dedupe.result import File, Group, Problem, ProblemKind, ScanResult, SkipReason, Totals
+from dedupe.result import File, FolderCount, Group, Problem, ProblemKind, ScanResult, SkipReason, Totals
 
 HOSTILE = (
     b"<img src=x onerror=alert(1)>.bin",
@@ -255,19 +255,37 @@ def test_skips_and_problems_stand_in_the_page_without_script() -> None:
     """What was left out and what could not be read is plain HTML."""
     words = tags_of(page_of(result(problems=(Problem(b"/data/x", ProblemKind.PERMISSION, "Permission denied"),)))).words
     assert "Left out on purpose: 1,207" in words
-    assert "1,200 default exclude" in words
+    assert "1,200 entries excluded by default" in words
     assert "Could not take part: 1" in words
     assert "permission /data/x Permission denied" in words
 
 
 def test_long_lists_of_problems_say_what_they_leave_out(monkeypatch: pytest.MonkeyPatch) -> None:
     """Beyond a limit the problems are counted, not listed."""
-    monkeypatch.setattr(html, "MAX_PROBLEMS", 2)
+    monkeypatch.setattr(htmltext, "MAX_LINES", 2)
     problems = tuple(Problem(b"/p%d" % n, ProblemKind.IO, "no") for n in range(5))
     words = tags_of(page_of(result(problems=problems))).words
     assert "/p1" in words
     assert "/p2" not in words
     assert "The first 2 of 5 are listed here" in words
+
+
+def test_folders_are_told_where_they_are_asked_for() -> None:
+    """Identical folders, and those that another holds, stand in the page in plain, escaped HTML."""
+    groups = [group(n, b"/data/a/%d" % n, b"/data/<b>/%d" % n, b"/data/c/x%d" % n) for n in range(1, 4)]
+    folders = {
+        b"/data/a": FolderCount(3, 3000, 0),
+        b"/data/<b>": FolderCount(3, 3000, 0),
+        b"/data/c": FolderCount(4, 4000, 1),
+    }
+    scan = replace(result(*groups), folders=folders)
+    words = " ".join(tags_of(b"".join(html.render(scan, Style(folders=True))).decode()).words.split())
+    assert "Identical folders: 1 set" in words
+    assert "2.9 KiB reclaimable: 3 files, 2.9 KiB in each/data/<b>/data/a" in words
+    assert "holds 75 % of /data/c: 3 of 4 files, 2.9 KiB (1 entry not compared)" in words
+    assert "Identical folders" not in page_of(scan)
+    unknown = b"".join(html.render(replace(scan, folders={}), Style(folders=True))).decode()
+    assert "Folders were not compared" in tags_of(unknown).words
 
 
 def test_an_empty_result_is_a_page_too() -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import importlib.util
 import json
 import os
 import re
@@ -26,6 +27,7 @@ from dedupe.digests.base import BackendChoice
 from dedupe.report.base import Style
 from dedupe.report.html import render
 from dedupe.result import File, Group, Problem, ProblemKind, ScanResult, Totals
+from tests.conftest import need
 
 MANY = 100_000
 FLAGS = [
@@ -39,6 +41,8 @@ FLAGS = [
 ]
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 KINDS = ("jpg", "mp4", "flac", "pdf", "zip", "iso", "py", "")
+REFERENCE = "JSON.parse(JSON.stringify(Array.from({ length: 100000 }, (_, i) => ({ path: `/some/folder/${i}` }))));"
+REFERENCE_MS = 60  # on an ordinary machine that does nothing else
 DATES = (1_500_000_000, 1_700_000_000, 1_600_000_000)
 
 
@@ -140,7 +144,8 @@ class Opened:
     def seconds(self, action: str, done: str) -> float:
         """Run `action` in the page until `done` is true and drawn; return the median of three runs.
 
-        Both are JavaScript; `n` counts the runs, and `done` is asked at every frame.
+        Both are JavaScript; `n` counts the runs, and `done` is asked at every frame.  The time is that of a machine
+        which does `REFERENCE` in `REFERENCE_MS`: a slower or busier one is measured just before, and allowed for.
         """
         script = f"""async (n) => {{
           const frame = () => new Promise(requestAnimationFrame);
@@ -148,32 +153,25 @@ class Opened:
           const start = performance.now();
           {action};
           while (!({done})) {{
-            if (performance.now() - start > 9000) throw new Error("never done");
+            if (performance.now() - start > 30000) throw new Error("never done");
             await frame();
           }}
           await frame();
           return performance.now() - start;
         }}"""
-        return float(median(self.page.evaluate(script, n) for n in range(3))) / 1000
-
-
-def absent(what: str) -> None:
-    """Skip for want of `what`, or fail where it was promised."""
-    if os.environ.get("CI") == "true":
-        pytest.fail(f"{what} is absent, and CI installs it")
-    pytest.skip(f"{what} is absent")
+        reference = f"() => {{ const start = performance.now(); {REFERENCE} return performance.now() - start; }}"
+        slowness = max(1.0, self.page.evaluate(reference) / REFERENCE_MS)
+        return float(median(self.page.evaluate(script, n) for n in range(3))) / 1000 / slowness
 
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
     """Start the system's Chromium, with a fresh profile."""
-    try:
-        from playwright.sync_api import sync_playwright
-    except ImportError:
-        absent("Playwright's Python package")
+    need(importlib.util.find_spec("playwright"), "Playwright's Python package is absent")
+    from playwright.sync_api import sync_playwright
+
     program = os.environ.get("DEDUPE_CHROMIUM") or next(filter(None, map(shutil.which, NAMES)), None)
-    if program is None:
-        absent("Chromium")
+    need(program, "Chromium is absent")
     with sync_playwright() as playwright:
         chromium = playwright.chromium.launch(executable_path=program, args=FLAGS)
         yield chromium
@@ -243,12 +241,14 @@ def test_every_action_on_100000_groups_takes_less_than_a_second(
         search.format("['IMG_0012', '/2003/ PHOTOS', 'disk img_9999'][n]"),
         f"{count}.startsWith(['10', '4,000', '10'][n] + ' of')",
     )
-    took["search for nothing"] = opened.seconds(search.format("'zzz' + n"), f"{count}.startsWith('0 of')")
+    took["search for nothing"] = opened.seconds(
+        f"{count} = ''; " + search.format("'zzz' + n"), f"{count}.startsWith('0 of')"
+    )
     took["show all"] = opened.seconds("document.getElementById('reset').click()", f"{count}.startsWith('All')")
     choose = "const s = document.getElementById('{}'); s.value = {}; s.dispatchEvent(new Event('change'))"
-    took["kind"] = opened.seconds(choose.format("kind", "n"), f"{count}.startsWith('12,500')")
+    took["kind"] = opened.seconds(f"{count} = ''; " + choose.format("kind", "n"), f"{count}.startsWith('12,500')")
     took["bar"] = opened.seconds(
-        "document.getElementById('reset').click(); document.querySelector('#bars button').click()",
+        "document.getElementById('reset').click(); document.querySelector('#bars li:last-child button').click()",
         f"!{count}.startsWith('All')",
     )
     opened.page.click("#reset")
@@ -264,22 +264,23 @@ def test_every_action_on_100000_groups_takes_less_than_a_second(
     assert opened.text("#chosen") == "Chosen in 100,000 of 100,000 groups"
     took["undo"] = opened.seconds("document.getElementById('undo').click()", "true")
 
+    opened.page.evaluate(
+        """() => {
+          const make = URL.createObjectURL;
+          URL.createObjectURL = (blob) => { window.saved = blob; return make.call(URL, blob); };
+        }"""
+    )
     opened.rule("newest")
-    file = tmp_path / "marks.json"
-    saved = opened.save(file)
+    saved = opened.save(tmp_path / "marks.json")
     took["save"] = opened.seconds("document.getElementById('save').click()", "true")
     opened.rule("clear")
     assert opened.text("#chosen") == "Nothing chosen yet"
-    for _ in range(3):  # the file chooser is no script's to open: the page's own share is timed from its event on
-        opened.page.evaluate(
-            """document.getElementById('said').textContent = '';
-            const now = (name) => () => { window[name] = performance.now(); };
-            document.getElementById('load').addEventListener('change', now('began'), { capture: true, once: true });
-            new MutationObserver(now('ended')).observe(document.getElementById('said'), { childList: true });"""
-        )
-        opened.page.set_input_files("#load", file)
-        opened.until("#said", "Marks loaded")
-        took["load"] = min(took.get("load", 9.0), opened.page.evaluate("window.ended - window.began") / 1000)
+    took["load"] = opened.seconds(  # the file chooser is no script's to open: its file is given here
+        "const given = new DataTransfer(); given.items.add(new File([window.saved], 'marks.json'));"
+        f"{said} = ''; const load = document.getElementById('load'); load.files = given.files;"
+        "load.dispatchEvent(new Event('change'))",
+        f"{said} !== ''",
+    )
     assert opened.text("#said") == "Marks loaded for 100,000 groups."
     assert opened.save(tmp_path / "again.json")["groups"] == saved["groups"]
 
@@ -287,7 +288,6 @@ def test_every_action_on_100000_groups_takes_less_than_a_second(
     press = "document.getElementById('grid').dispatchEvent(new KeyboardEvent('keydown', {{ key: {} }}))"
     took["key"] = opened.seconds(press.format("['End', 'Home', 'PageDown'][n]"), "true")
     took["scroll"] = opened.seconds("document.getElementById('grid').scrollTop = 900000 * (n + 1)", "true")
-    print(took)
     assert {action: seconds for action, seconds in took.items() if seconds >= 1} == {}
     assert opened.page.locator(".row").count() < 60
 
@@ -672,6 +672,20 @@ def test_the_page_fits_its_window(open_page: Any, width: int) -> None:
     opened.page.locator(".row").first.click()
     assert opened.page.evaluate("document.documentElement.scrollWidth") <= width
     assert opened.page.is_visible("#copies")
+
+
+def test_without_scripts_the_totals_remain(browser: Any, tmp_path: Path) -> None:
+    """Where scripts are switched off, the totals and the problems are there, and no empty frames."""
+    path = tmp_path / "report.html"
+    path.write_bytes(b"".join(render(small(), Style())))
+    context = browser.new_context(java_script_enabled=False, offline=True)
+    page = context.new_page()
+    page.goto(path.as_uri())
+    assert page.is_visible("text=6.0 GiB")
+    assert page.is_visible("text=Permission denied")
+    assert page.is_visible("noscript p")
+    assert page.is_hidden("#groups")
+    context.close()
 
 
 def test_a_page_without_duplicates_says_so(open_page: Any) -> None:

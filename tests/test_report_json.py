@@ -15,7 +15,7 @@ from hypothesis import given
 
 from dedupe.report import Style
 from dedupe.report.load import load_report
-from dedupe.result import FolderCount, ScanResult
+from dedupe.result import FolderCount, Problem, ProblemKind, ScanResult
 from tests.report_helpers import HOSTILE, few, group, hostile_result, rendered, result, results
 
 SCHEMA = json.loads(resources.files("dedupe.report").joinpath("schema.json").read_text("utf-8"))
@@ -77,6 +77,23 @@ def test_only_inexact_texts_have_base64() -> None:
     links = document["groups"][1]["files"][0]
     assert len(links["links_base64"]) == len(links["links"])
     assert document["roots_base64"] == [None, base64.b64encode(b"/caf\xe9").decode()]
+
+
+def test_the_folder_of_a_link_is_written() -> None:
+    """A folder that holds nothing but a further name of a grouped file matters, too."""
+    (first, second) = group(1, 5, [b"/data/a/1", b"/data/b/1"]).files
+    linked = replace(group(1, 5, [b"/x", b"/y"]), files=(replace(first, links=(b"/data/c/link",)), second))
+    counts = dict.fromkeys((b"/data/a", b"/data/b", b"/data/c"), FolderCount(1, 5, 0))
+    document = json.loads(rendered("json", result([linked], folders=counts)))
+    assert [folder["path"] for folder in document["folders"]] == ["/data/a", "/data/b", "/data/c"]
+
+
+@pytest.mark.parametrize("name", ["json", "jsonl", "text", "db"])
+def test_sentences_with_lone_surrogates_break_nothing(name: str) -> None:
+    """A message or note that quotes an undecodable name, as the system writes it, is escaped in every format."""
+    message = "cannot open caf\udce9"
+    made = replace(result(problems=[Problem(b"/data/x", ProblemKind.IO, message)]), notes=(message,))
+    assert rb"caf\udce9" in rendered(name, made).replace(rb"\\u", rb"\u")
 
 
 def test_folders_without_copies_are_not_written() -> None:

@@ -49,6 +49,7 @@ def make_tree(root: bytes, names: tuple[bytes, ...]) -> set[frozenset[bytes]]:
 
 
 def _write(path: bytes, data: bytes) -> None:
+    """Write a file whose name is bytes."""
     with open(path, "wb") as file:
         file.write(data)
 

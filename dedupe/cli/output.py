@@ -85,7 +85,7 @@ class Outputs:
                 self._outputs.append(_Output(path, target, form, open(target, "wb"), None))  # noqa: SIM115 - `write` closes it
                 return
             folder, name = os.path.split(target)
-            handle, temporary = tempfile.mkstemp(suffix=".part", prefix=f".{name[:100]}.", dir=folder)
+            handle, temporary = tempfile.mkstemp(suffix=".part", prefix=f".{name[:40]}.", dir=folder)
             self._outputs.append(_Output(path, target, form, os.fdopen(handle, "wb"), temporary))
             if os.path.exists(target) and not os.access(target, os.W_OK):
                 raise PermissionError(13, "it is there and may not be written")
@@ -169,7 +169,8 @@ def _is_our_database(path: str) -> bool:
     with contextlib.suppress(sqlite3.Error):
         uri = "file:" + quote(os.fsencode(path)) + "?mode=ro&immutable=1"
         with contextlib.closing(sqlite3.connect(uri, uri=True)) as database:
-            return str(database.execute("SELECT schema FROM scan").fetchone()[0]).startswith("dedupe-")
+            row = database.execute("SELECT schema FROM scan").fetchone()
+            return row is not None and str(row[0]).startswith("dedupe-")
     return False
 
 

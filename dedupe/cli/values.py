@@ -45,10 +45,19 @@ def path_list(source: str, *, null: bool) -> list[bytes]:
                 data = file.read()
     except OSError as error:
         raise NothingUsableError(f"The list {source} cannot be read: {error.strerror}.") from error
-    parts = data.split(b"\0") if null else data.removeprefix(b"\xef\xbb\xbf").splitlines()
+    parts = data.split(b"\0") if null else _lines(data.removeprefix(b"\xef\xbb\xbf"))
     if sys.platform == "win32":
         parts = [os.fsencode(part.decode("utf-8", "surrogateescape")) for part in parts]
     return [part for part in parts if part]
+
+
+def _lines(data: bytes) -> list[bytes]:
+    """Return lines; a carriage return ends one only where it ends all, since it may be part of a name."""
+    lines = data.split(b"\n")
+    *ended, last = lines
+    if any(ended) and all(line.endswith(b"\r") for line in ended if line):
+        return [line.removesuffix(b"\r") for line in ended] + [last.removesuffix(b"\r")]
+    return lines
 
 
 def roots(arguments: Iterable[str]) -> list[bytes]:

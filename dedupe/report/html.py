@@ -1,6 +1,6 @@
 """The HTML report: one page that needs a browser and nothing else.  Opens no file but the parts of the page beside it.
 
-The page is sent in three runs: the head with the totals (plain HTML, escaped), the groups, and the tail.  The groups
+The page is sent in three runs: the head with the totals (`htmltext`), the groups, and the tail.  The groups
 are JSON, deflated and in base64, whose alphabet has no character that could end a script block; the page makes text
 nodes of the names, and never markup.  See `_data` for the shape.
 """
@@ -15,36 +15,30 @@ import re
 import string
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
-from html import escape
 from importlib import resources
 from itertools import islice
 
-from dedupe.names import shown, shown_text
+from dedupe.names import shown
 from dedupe.report.base import Style
-from dedupe.report.units import binary_size, counted
+from dedupe.report.htmltext import facts
 from dedupe.result import Group, ScanResult
 
-MAX_GROUPS = 250_000  # rows of 52 px above this would be taller than Firefox can scroll (17.8 million px)
-MAX_DATA = 128 << 20  # characters of JSON: four times this still fits the longest string of V8 (2**29)
+MAX_GROUPS = 200_000  # more rows, of 84 px on a phone, would be taller than Firefox can scroll (17.8 million px)
+MAX_DATA = 128 << 20  # characters of JSON: a quarter of V8's longest string
 _BATCH = 64  # groups turned into JSON at once
-_EFFORT = 4  # of zlib: half the time of 6, and 3 % larger
-MAX_PROBLEMS = 1_000  # lines of plain HTML; what is left out is said in the page
+_EFFORT = 4  # of zlib: 6 takes 1.6 times as long for 2 % less
 
 _SCRIPTS = ("format.js", "data.js", "filter.js", "marks.js", "table.js", "space.js", "detail.js", "main.js")
 _LIBRARY = "d3-hierarchy"
 _WINDOWS = re.compile(rb"[A-Za-z]:\\|\\\\")
 
 
-def render(result: ScanResult, _style: Style) -> Iterator[bytes]:
+def render(result: ScanResult, style: Style) -> Iterator[bytes]:
     """Yield the page in UTF-8.  The same result gives the same bytes; `MAX_GROUPS` and `MAX_DATA` are its limits."""
     head, tail = _template()
     css, script = _part("page.css"), _script()
-    fields = {
-        "policy": _policy(css, script),
-        "style": css,
-        "script": script,
-        **{name: _html(value) for name, value in _facts(result).items()},
-    }
+    parts = {"policy": _policy(css, script), "style": css, "script": script}
+    fields = facts(result, folders=style.folders) | parts
     yield head.substitute(fields).encode()
     yield from _packed(_data(result))
     yield tail.substitute(fields).encode()
@@ -87,76 +81,6 @@ def _policy(css: str, script: str) -> str:
 
 def _source(text: str) -> str:
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
-
-
-# --- what stands in the page without any script
-
-
-class _Markup(str):
-    """Text that is HTML already; everything else is escaped."""
-
-    __slots__ = ()
-
-
-def _html(value: str) -> str:
-    return value if isinstance(value, _Markup) else escape(value)
-
-
-def _facts(result: ScanResult) -> dict[str, str]:
-    totals = result.totals
-    share = totals.reclaimable_bytes / totals.bytes if totals.bytes else 0.0
-    return {
-        "reclaimable": binary_size(totals.reclaimable_bytes),
-        "redundant": counted(totals.redundant_files, "redundant file"),
-        "groups": counted(totals.groups, "group"),
-        "share": f"{share:.1%}",
-        "share_value": f"{share:.4f}",
-        "bytes": binary_size(totals.bytes),
-        "files": counted(totals.files, "file"),
-        "read": binary_size(totals.bytes_read),
-        "remembered": counted(totals.cache_hits, "file"),
-        "seconds": f"{result.seconds:,.1f}",
-        "started": result.started,
-        "confirm": result.confirm,
-        "backend": f"{result.backend.name} ({result.backend.reason})",
-        "version": result.version,
-        "roots": _items(shown(root) for root in result.roots),
-        "notes": _section("notes", "Notes", _items(map(shown_text, result.notes))) if result.notes else _Markup(),
-        "skipped": _skipped(result),
-        "problems": _problems(result),
-    }
-
-
-def _items(texts: Iterable[str]) -> _Markup:
-    return _Markup("".join(f"<li>{escape(text)}</li>" for text in texts))
-
-
-def _section(name: str, title: str, items: str, *, opened: bool = True) -> _Markup:
-    state = " open" if opened else ""
-    return _Markup(f'<details class="card {name}"{state}><summary>{title}</summary><ul>{items}</ul></details>')
-
-
-def _skipped(result: ScanResult) -> _Markup:
-    counts = sorted(result.totals.skipped.items(), key=lambda item: -item[1])
-    lines = [f"{count:,} {reason.value.replace('-', ' ')}" for reason, count in counts if count]
-    if not lines:
-        return _Markup()
-    total = sum(result.totals.skipped.values())
-    return _section("skipped", f"Left out on purpose: {total:,}", _items(lines), opened=False)
-
-
-def _problems(result: ScanResult) -> _Markup:
-    count = len(result.problems)
-    if not count:
-        return _Markup()
-    lines = "".join(
-        f"<li><b>{escape(problem.kind.value)}</b> <bdi>{escape(shown(problem.path))}</bdi>"
-        f" <span>{escape(shown_text(problem.message))}</span></li>"
-        for problem in islice(result.problems, MAX_PROBLEMS)
-    )
-    if count > MAX_PROBLEMS:
-        lines += f"<li>The first {MAX_PROBLEMS:,} of {count:,} are listed here; the JSON report has them all.</li>"
-    return _section("problems", f"Could not take part: {count:,}", lines, opened=count <= 5)
 
 
 # --- the groups

@@ -70,7 +70,7 @@ def _folders(result: ScanResult, style: Style) -> Iterator[str]:
     yield _painted(f"Identical folders: {counted(len(found.identical), 'set')}", _BOLD, style)
     for same in found.identical:
         size = f"{counted(same.files, 'file')}, {binary_size(same.bytes)} in each"
-        yield f"  {size}, {binary_size(same.reclaimable_bytes)} reclaimable{_left_out(same.left_out)}"
+        yield f"  {size}, {binary_size(same.reclaimable_bytes)} reclaimable{left_out(same.left_out)}"
         for folder in same.folders:
             yield f"    {names.shown(folder)}"
     yield ""
@@ -80,11 +80,12 @@ def _folders(result: ScanResult, style: Style) -> Iterator[str]:
         files = f"{held.held_files:,} of {counted(held.files, 'file')}, {binary_size(held.held_bytes)}"
         links = f", {held.linked_files:,} of them as hard links" if held.linked_files else ""
         yield f"  {names.shown(held.holder)} holds {share} of {names.shown(held.folder)}:"
-        yield f"    {files}{links}{_left_out(held.left_out)}"
+        yield f"    {files}{links}{left_out(held.left_out)}"
     yield ""
 
 
-def _left_out(entries: int) -> str:
+def left_out(entries: int) -> str:
+    """Return what a comparison of folders could not know, to be said after its result; "" for nothing."""
     return f" ({counted(entries, 'entry', 'entries')} not compared)" if entries else ""
 
 
@@ -98,12 +99,13 @@ def summary(result: ScanResult, style: Style) -> Iterator[str]:
         yield "No duplicates."
     yield f"Looked at {counted(totals.files, 'file')}, {binary_size(totals.bytes)}."
     if totals.skipped:
-        yield f"Skipped: {_skipped(totals)}."
+        yield f"Skipped: {', '.join(skipped(totals))}."
     yield from _problems(result.problems, totals.problems, style)
 
 
-def _skipped(totals: Totals) -> str:
-    return ", ".join(counted(count, *_REASONS[reason]) for reason, count in sorted(totals.skipped.items()) if count)
+def skipped(totals: Totals) -> list[str]:
+    """Return what was left out on purpose, a phrase for each reason: `3 symbolic links`."""
+    return [counted(count, *_REASONS[reason]) for reason, count in sorted(totals.skipped.items()) if count]
 
 
 def _problems(problems: Sequence[Problem], count: int, style: Style) -> Iterator[str]:

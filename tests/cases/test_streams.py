@@ -18,7 +18,16 @@ import pytest
 from dedupe.report import FORMATS
 from tests.conftest import need, write
 
-_NAMES = (b"caf\xe9.bin", b"J\xe4rvi.bin", b"\xff\xfe", b"ok \xf0\x9f\x98\x80", b"new\nline", b"\x1b[31m", b"-rf", b"\xed\xb2\x80")
+_NAMES = (
+    b"caf\xe9.bin",
+    b"J\xe4rvi.bin",
+    b"\xff\xfe",
+    b"ok \xf0\x9f\x98\x80",
+    b"new\nline",
+    b"\x1b[31m",
+    b"-rf",
+    b"\xed\xb2\x80",
+)
 
 
 @pytest.fixture
@@ -74,7 +83,9 @@ def test_b70_every_format_takes_them(cli: Any, tmp_path: Path, odd: list[bytes],
         paths = [_exact(row) for row in csv.DictReader(io.StringIO(data.decode("utf-8-sig"), newline=""))]
     elif name == "db":
         database = sqlite3.connect(target)
-        paths = [_exact({"path": p, "path_base64": b}) for p, b in database.execute("SELECT path, path_base64 FROM files")]
+        paths = [
+            _exact({"path": p, "path_base64": b}) for p, b in database.execute("SELECT path, path_base64 FROM files")
+        ]
         database.close()
     else:
         assert data

@@ -15,15 +15,34 @@ function bytesOf(base64) {
 function columns(data) {
   const groups = data.groups.length;
   const first = new Uint32Array(groups + 1);
-  data.groups.forEach((row, g) => { first[g + 1] = first[g] + (row.length - 4) / 3; });
+  data.groups.forEach((row, g) => {
+    first[g + 1] = first[g] + (row.length - 4) / 3;
+  });
   const files = first[groups];
   const model = {
-    ...data, groups, files, first, folders: data.folders.length,
-    id: new Float64Array(groups), size: new Float64Array(groups), digest: new Array(groups), algorithm: new Uint8Array(groups),
-    frees: new Float64Array(groups), copies: new Uint32Array(groups), newest: new Float64Array(groups),
-    kind: new Uint8Array(groups), ending: new Array(groups),
-    folder: new Int32Array(files), time: new Float64Array(files), group: new Uint32Array(files), name: new Array(files),
-    exactName: new Map(), parent: new Int32Array(data.folders.length), folderName: [], folderPath: [], exactFolder: new Map(),
+    ...data,
+    groups,
+    files,
+    first,
+    folders: data.folders.length,
+    id: new Float64Array(groups),
+    size: new Float64Array(groups),
+    digest: new Array(groups),
+    algorithm: new Uint8Array(groups),
+    frees: new Float64Array(groups),
+    copies: new Uint32Array(groups),
+    newest: new Float64Array(groups),
+    kind: new Uint8Array(groups),
+    ending: new Array(groups),
+    folder: new Int32Array(files),
+    time: new Float64Array(files),
+    group: new Uint32Array(files),
+    name: new Array(files),
+    exactName: new Map(),
+    parent: new Int32Array(data.folders.length),
+    folderName: [],
+    folderPath: [],
+    exactFolder: new Map(),
     links: new Map(),
   };
   readFolders(model, data.folders);
@@ -85,7 +104,8 @@ function parts(model, folder, name, exact) {
 }
 
 const fileParts = (model, file) => parts(model, model.folder[file], model.name[file], model.exactName.get(file));
-const linkParts = (model, [folder, name]) => parts(model, folder, shownName(name), shownName(name) === name ? undefined : name[1]);
+const linkParts = (model, [folder, name]) =>
+  parts(model, folder, shownName(name), shownName(name) === name ? undefined : name[1]);
 
 // What a marks file says of a path: its text and, where that is no exact name, the base64 of its bytes.
 function pathRecord(found) {
@@ -107,7 +127,9 @@ function address(found) {
   const network = found.length > 3 && top === "\\" && found[1][0] === "\\";
   if (!network && top !== "/" && !/^[A-Za-z]:[\\/]$/.test(top)) return "";
   const separator = top.endsWith("\\") ? 0x5c : 0x2f;
-  const encoded = found.map(([shown, exact]) => encodedPart(partBytes(shown, exact), separator)).filter((part) => part !== "");
+  const encoded = found
+    .map(([shown, exact]) => encodedPart(partBytes(shown, exact), separator))
+    .filter((part) => part !== "");
   if (!network && top !== "/") encoded[0] = encoded[0].replace("%3A", ":");
   return (network ? "file://" : "file:///") + encoded.join("/");
 }
@@ -123,7 +145,8 @@ function encodedPart(bytes, separator) {
 // 1 for each folder that lies in `folder` or is it; parents come first in the columns.
 function below(model, folder) {
   const inside = new Uint8Array(model.folders);
-  for (let i = 0; i < model.folders; i += 1) inside[i] = i === folder || (model.parent[i] >= 0 && inside[model.parent[i]]) ? 1 : 0;
+  for (let i = 0; i < model.folders; i += 1)
+    inside[i] = i === folder || (model.parent[i] >= 0 && inside[model.parent[i]]) ? 1 : 0;
   return inside;
 }
 

@@ -35,16 +35,43 @@ function makeDetail(model, marks, { onChange }) {
     const number = file - model.first[current] + 1;
     const box = element("input", { type: "checkbox", checked: marks.keep[file] === 1, className: "keep" });
     box.dataset.file = String(file);
-    const name = element("label", { className: "copy-name" }, box, element("span", { className: "sr", text: `Keep copy ${number}: ` }), pathElement(path, shared));
-    const facts = element("div", { className: "copy-facts" }, element("span", { text: timeText(model.time[file], true) }));
+    const name = element(
+      "label",
+      { className: "copy-name" },
+      box,
+      element("span", { className: "sr", text: `Keep copy ${number}: ` }),
+      pathElement(path, shared),
+    );
+    const facts = element(
+      "div",
+      { className: "copy-facts" },
+      element("span", { text: timeText(model.time[file], true) }),
+    );
     const href = address(path);
     if (href !== "") {
-      const link = (text, target, label) => element("a", { text, href: target, target: "_blank", rel: "noopener noreferrer", "aria-label": `${label} copy ${number}` });
-      facts.append(link("Open", href, "Open"), link("Folder", href.slice(0, href.lastIndexOf("/") + 1), "Open the folder of"));
+      const link = (text, target, label) =>
+        element("a", {
+          text,
+          href: target,
+          target: "_blank",
+          rel: "noopener noreferrer",
+          "aria-label": `${label} copy ${number}`,
+        });
+      facts.append(
+        link("Open", href, "Open"),
+        link("Folder", href.slice(0, href.lastIndexOf("/") + 1), "Open the folder of"),
+      );
     }
     const item = element("li", { className: "copy" }, name, facts);
     for (const other of model.links.get(file) ?? []) {
-      item.append(element("div", { className: "other-name" }, element("span", { text: "same file, other name: " }), pathElement(linkParts(model, other), { start: Infinity, end: 0 })));
+      item.append(
+        element(
+          "div",
+          { className: "other-name" },
+          element("span", { text: "same file, other name: " }),
+          pathElement(linkParts(model, other), { start: Infinity, end: 0 }),
+        ),
+      );
     }
     return item;
   }
@@ -58,7 +85,8 @@ function makeDetail(model, marks, { onChange }) {
     for (let i = listed; i < end; i += 1) list.append(copyElement(start + i, fileParts(model, start + i), shared));
     listed = end;
     byId("more").hidden = end === copies;
-    byId("more").textContent = `Show ${COUNT.format(Math.min(COPIES_AT_ONCE, copies - end))} more (${COUNT.format(end)} of ${COUNT.format(copies)} listed)`;
+    byId("more").textContent =
+      `Show ${COUNT.format(Math.min(COPIES_AT_ONCE, copies - end))} more (${COUNT.format(end)} of ${COUNT.format(copies)} listed)`;
   }
 
   // All copies have the same bytes, so any of them that the browser may read does; if none, there is no picture at all.
@@ -68,19 +96,33 @@ function makeDetail(model, marks, { onChange }) {
     frame.hidden = true;
     if (!SHOWABLE.has(model.ending[current]) || model.size[current] > LARGEST_PREVIEW) return;
     const start = model.first[current];
-    const candidates = Array.from({ length: Math.min(PREVIEWS_TRIED, model.copies[current]) }, (_, i) => address(fileParts(model, start + i)));
-    tryPreview(frame, current, candidates.filter((href) => href.startsWith("file:///"))); // a server's name would send a request
+    const candidates = Array.from({ length: Math.min(PREVIEWS_TRIED, model.copies[current]) }, (_, i) =>
+      address(fileParts(model, start + i)),
+    );
+    tryPreview(
+      frame,
+      current,
+      candidates.filter((href) => href.startsWith("file:///")),
+    ); // a server's name would send a request
   }
 
   function tryPreview(frame, group, [href, ...others]) {
     if (href === undefined || group !== current) return;
-    const image = element("img", { alt: `Preview of ${model.name[model.first[group]]}`, decoding: "async", referrerPolicy: "no-referrer" });
+    const image = element("img", {
+      alt: `Preview of ${model.name[model.first[group]]}`,
+      decoding: "async",
+      referrerPolicy: "no-referrer",
+    });
     image.addEventListener("error", () => tryPreview(frame, group, others), { once: true });
-    image.addEventListener("load", () => {
-      if (group !== current) return;
-      frame.replaceChildren(image);
-      frame.hidden = false;
-    }, { once: true });
+    image.addEventListener(
+      "load",
+      () => {
+        if (group !== current) return;
+        frame.replaceChildren(image);
+        frame.hidden = false;
+      },
+      { once: true },
+    );
     image.src = href;
   }
 
@@ -88,9 +130,10 @@ function makeDetail(model, marks, { onChange }) {
     const kept = marks.kept[current];
     const copies = model.copies[current];
     const gone = copies - kept;
-    byId("choice").textContent = kept === 0
-      ? "Nothing chosen: all copies stay."
-      : `${countText(kept, "copy stays", "copies stay")}; ${countText(gone, "copy is", "copies are")} redundant (${sizeText(gone * model.size[current])}).`;
+    byId("choice").textContent =
+      kept === 0
+        ? "Nothing chosen: all copies stay."
+        : `${countText(kept, "copy stays", "copies stay")}; ${countText(gone, "copy is", "copies are")} redundant (${sizeText(gone * model.size[current])}).`;
     panel.classList.toggle("chosen", kept > 0);
     for (const box of list.querySelectorAll("input.keep")) box.checked = marks.keep[Number(box.dataset.file)] === 1;
   }
@@ -105,8 +148,10 @@ function makeDetail(model, marks, { onChange }) {
       current = g;
       listed = 0;
       list.replaceChildren();
-      byId("detail-title").textContent = `${countText(model.copies[g], "copy", "copies")} of ${sizeText(model.size[g])}`;
-      byId("digest").textContent = `Group ${COUNT.format(model.id[g])} · ${COUNT.format(model.size[g])} bytes · ${model.algorithms[model.algorithm[g]]}${model.digest[g] ? ` ${model.digest[g]}` : ""}`;
+      byId("detail-title").textContent =
+        `${countText(model.copies[g], "copy", "copies")} of ${sizeText(model.size[g])}`;
+      byId("digest").textContent =
+        `Group ${COUNT.format(model.id[g])} · ${COUNT.format(model.size[g])} bytes · ${model.algorithms[model.algorithm[g]]}${model.digest[g] ? ` ${model.digest[g]}` : ""}`;
       listMore();
       preview();
     }

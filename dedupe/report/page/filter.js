@@ -4,8 +4,7 @@ const NO_FILTER = Object.freeze({ text: "", folder: -1, kind: -1, ending: null, 
 
 function makeFilter(model, marks) {
   let lowerPaths = null; // made at the first search: a quarter of a second for a million files
-  const names = () => Array.from({ length: model.groups }, (_, g) => model.name[model.first[g]].toLowerCase());
-  const ranks = new Map();
+  let nameRank = null; // made at the first sorting by name: from then on names are sorted as fast as numbers
 
   function paths() {
     if (lowerPaths === null) {
@@ -16,7 +15,10 @@ function makeFilter(model, marks) {
   }
 
   function matching(filter) {
-    const words = filter.text.toLowerCase().split(/\s+/).filter((word) => word !== "");
+    const words = filter.text
+      .toLowerCase()
+      .split(/\s+/)
+      .filter((word) => word !== "");
     const lower = words.length > 0 ? paths() : null;
     const inside = filter.folder >= 0 ? below(model, filter.folder) : null;
     const found = new Uint32Array(model.groups);
@@ -41,16 +43,17 @@ function makeFilter(model, marks) {
   const fileFits = (file, inside, words, lower) =>
     (inside === null || inside[model.folder[file]] === 1) && words.every((word) => lower[file].includes(word));
 
-  // Sorting names once and numbers ever after: each name gets its rank.
   function nameRanks() {
-    if (!ranks.has("name")) {
-      const texts = names();
-      const order = Uint32Array.from(texts.keys()).sort((a, b) => (texts[a] < texts[b] ? -1 : texts[a] > texts[b] ? 1 : a - b));
-      const rank = new Uint32Array(model.groups);
-      order.forEach((g, place) => { rank[g] = place; });
-      ranks.set("name", rank);
+    if (nameRank === null) {
+      const names = Array.from({ length: model.groups }, (_, g) => model.name[model.first[g]].toLowerCase());
+      const order = Uint32Array.from(names.keys());
+      order.sort((a, b) => (names[a] < names[b] ? -1 : names[a] > names[b] ? 1 : a - b));
+      nameRank = new Uint32Array(model.groups);
+      order.forEach((g, place) => {
+        nameRank[g] = place;
+      });
     }
-    return ranks.get("name");
+    return nameRank;
   }
 
   function sorted(shown, key, down) {

@@ -32,7 +32,11 @@ function countText(number, one, many) {
 
 function percentText(part, whole) {
   const percent = whole > 0 ? (100 * part) / whole : 0;
-  return percent >= 10 || percent === 0 ? `${Math.round(percent)} %` : percent < 0.1 ? "< 0.1 %" : `${percent.toFixed(1)} %`;
+  return percent >= 10 || percent === 0
+    ? `${Math.round(percent)} %`
+    : percent < 0.1
+      ? "< 0.1 %"
+      : `${percent.toFixed(1)} %`;
 }
 
 const twoDigits = (number) => String(number).padStart(2, "0");

@@ -10,8 +10,16 @@ function start(model) {
   let shown = new Uint32Array();
 
   const detail = makeDetail(model, marks, { onChange: marksChanged });
-  const table = makeTable(model, marks, { onActive: (g) => detail.show(g), onOpen: open, onKey: keyed, onSort: sortBy });
-  const space = makeSpace(model, { onFolder: (folder) => narrow({ folder }), onKind: (kind, ending) => narrow({ kind, ending }) });
+  const table = makeTable(model, marks, {
+    onActive: (g) => detail.show(g),
+    onOpen: open,
+    onKey: keyed,
+    onSort: sortBy,
+  });
+  const space = makeSpace(model, {
+    onFolder: (folder) => narrow({ folder }),
+    onKind: (kind, ending) => narrow({ kind, ending }),
+  });
 
   function say(text) {
     byId("said").textContent = text;
@@ -24,9 +32,10 @@ function start(model) {
     table.sortedBy(sort.key, sort.down);
     table.show(shown, { keep: detail.current() });
     const frees = shown.reduce((sum, g) => sum + model.frees[g], 0);
-    byId("count").textContent = shown.length === model.groups
-      ? `All ${countText(model.groups, "group", "groups")}, ${sizeText(frees)} can be freed`
-      : `${COUNT.format(shown.length)} of ${countText(model.groups, "group", "groups")}, ${sizeText(frees)} can be freed`;
+    byId("count").textContent =
+      shown.length === model.groups
+        ? `All ${countText(model.groups, "group", "groups")}, ${sizeText(frees)} can be freed`
+        : `${COUNT.format(shown.length)} of ${countText(model.groups, "group", "groups")}, ${sizeText(frees)} can be freed`;
     byId("apply").textContent = `Apply to ${countText(shown.length, "shown group", "shown groups")}`;
     byId("apply").disabled = shown.length === 0;
     drawChips();
@@ -46,16 +55,24 @@ function start(model) {
   function drawChips() {
     const chips = [];
     if (filter.folder >= 0) chips.push([`in ${model.folderPath[filter.folder]}`, { folder: -1 }]);
-    if (filter.ending !== null) chips.push([filter.ending === "" ? "no ending" : `.${filter.ending}`, { ending: null }]);
-    byId("chips").replaceChildren(...chips.map(([text, change]) => {
-      const button = element("button", { type: "button", className: "chip", "aria-label": `Remove filter: ${text}` }, element("bdi", { text }), element("span", { text: "×", "aria-hidden": "true" }));
-      button.addEventListener("click", () => {
-        narrow(change);
-        space.home();
-        byId("search").focus();
-      });
-      return button;
-    }));
+    if (filter.ending !== null)
+      chips.push([filter.ending === "" ? "no ending" : `.${filter.ending}`, { ending: null }]);
+    byId("chips").replaceChildren(
+      ...chips.map(([text, change]) => {
+        const button = element(
+          "button",
+          { type: "button", className: "chip", "aria-label": `Remove filter: ${text}` },
+          element("bdi", { text }),
+          element("span", { text: "×", "aria-hidden": "true" }),
+        );
+        button.addEventListener("click", () => {
+          narrow(change);
+          space.home();
+          byId("search").focus();
+        });
+        return button;
+      }),
+    );
   }
 
   function resetFilter() {
@@ -82,9 +99,10 @@ function start(model) {
   function marksChanged() {
     table.draw();
     detail.show(detail.current());
-    byId("chosen").textContent = marks.chosen === 0
-      ? "Nothing chosen yet"
-      : `Chosen in ${COUNT.format(marks.chosen)} of ${countText(model.groups, "group", "groups")}`;
+    byId("chosen").textContent =
+      marks.chosen === 0
+        ? "Nothing chosen yet"
+        : `Chosen in ${COUNT.format(marks.chosen)} of ${countText(model.groups, "group", "groups")}`;
     byId("chosen-size").textContent = marks.chosen === 0 ? "all copies stay" : `${sizeText(marks.frees)} redundant`;
     byId("save").disabled = marks.chosen === 0;
     byId("undo").disabled = marks.before === null;
@@ -102,9 +120,11 @@ function start(model) {
     const decided = marks.apply(shown, rule, folder);
     const left = shown.length - decided;
     marksChanged();
-    say(rule === "clear"
-      ? `Choice taken back in ${countText(decided, "group", "groups")}.`
-      : `Chosen in ${countText(decided, "group", "groups")}${left > 0 ? `; ${countText(left, "group has", "groups have")} no copy there and stayed as before` : ""}.`);
+    say(
+      rule === "clear"
+        ? `Choice taken back in ${countText(decided, "group", "groups")}.`
+        : `Chosen in ${countText(decided, "group", "groups")}${left > 0 ? `; ${countText(left, "group has", "groups have")} no copy there and stayed as before` : ""}.`,
+    );
   }
 
   function save() {
@@ -122,7 +142,9 @@ function start(model) {
       const { decided, foreign } = marks.read(await file.text());
       marks.saved = true;
       marksChanged();
-      say(`Marks loaded for ${countText(decided, "group", "groups")}${foreign > 0 ? `; ${COUNT.format(foreign)} fit no group of this page and were left out` : ""}.`);
+      say(
+        `Marks loaded for ${countText(decided, "group", "groups")}${foreign > 0 ? `; ${COUNT.format(foreign)} fit no group of this page and were left out` : ""}.`,
+      );
     } catch (error) {
       say(`That file holds no marks of dedupe: ${error.message}`);
     }
@@ -131,7 +153,8 @@ function start(model) {
 
   byId("rule").addEventListener("change", () => {
     byId("rule-folder-field").hidden = byId("rule").value !== "folder";
-    if (filter.folder >= 0 && byId("rule-folder").value === "") byId("rule-folder").value = model.folderPath[filter.folder];
+    if (filter.folder >= 0 && byId("rule-folder").value === "")
+      byId("rule-folder").value = model.folderPath[filter.folder];
   });
   byId("rule-form").addEventListener("submit", (event) => {
     event.preventDefault();
@@ -181,14 +204,22 @@ function start(model) {
 
   window.addEventListener("beforeprint", () => {
     const rows = Array.from(shown.subarray(0, PRINTED), (g) => printedGroup(model, marks, g));
-    const note = shown.length > PRINTED ? `The first ${COUNT.format(PRINTED)} of ${COUNT.format(shown.length)} groups, in the order of the page.` : `${countText(shown.length, "group", "groups")}.`;
+    const note =
+      shown.length > PRINTED
+        ? `The first ${COUNT.format(PRINTED)} of ${COUNT.format(shown.length)} groups, in the order of the page.`
+        : `${countText(shown.length, "group", "groups")}.`;
     byId("paper").replaceChildren(element("p", { text: note }), ...rows);
   });
   window.addEventListener("afterprint", () => byId("paper").replaceChildren());
 
-  byId("folders-known").append(...[...new Set([...model.roots.map(shownName), ...model.folderPath.slice(0, 100)])].map((path) => element("option", { value: path })));
+  byId("folders-known").append(
+    ...[...new Set([...model.roots.map(shownName), ...model.folderPath.slice(0, 100)])].map((path) =>
+      element("option", { value: path }),
+    ),
+  );
   if (model.left[0] > 0) {
-    byId("limit").textContent = `This page holds the ${countText(model.groups, "group", "groups")} that waste most. ${countText(model.left[0], "smaller group", "smaller groups")} with ${sizeText(model.left[1])} are not in it: the JSON report and the database have them all.`;
+    byId("limit").textContent =
+      `This page holds the ${countText(model.groups, "group", "groups")} that waste most. ${countText(model.left[0], "smaller group", "smaller groups")} with ${sizeText(model.left[1])} are not in it: the JSON report and the database have them all.`;
     byId("limit").hidden = false;
   }
   marksChanged();
@@ -210,7 +241,9 @@ function printedGroup(model, marks, g) {
 // --- light and dark: as the system says, until the reader says otherwise
 
 function startTheme() {
-  const dark = () => (document.documentElement.dataset.theme ?? (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light")) === "dark";
+  const dark = () =>
+    (document.documentElement.dataset.theme ??
+      (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light")) === "dark";
   const button = byId("theme");
   const draw = () => button.setAttribute("aria-pressed", String(dark()));
   button.hidden = false;
@@ -221,12 +254,16 @@ function startTheme() {
   draw();
 }
 
+document.documentElement.classList.add("script");
 startTheme();
-readData(byId("data").textContent.trim()).then(start).then(
-  () => document.documentElement.classList.add("ready"),
-  (error) => {
-    byId("broken").hidden = false;
-    byId("broken").textContent = `The list of groups could not be read, so only the totals are shown: ${error.message}. Browsers of 2024 and later can.`;
-    document.documentElement.classList.add("failed");
-  },
-);
+readData(byId("data").textContent.trim())
+  .then(start)
+  .then(
+    () => document.documentElement.classList.add("ready"),
+    (error) => {
+      byId("broken").hidden = false;
+      byId("broken").textContent =
+        `The list of groups could not be read, so only the totals are shown: ${error.message}. Browsers of 2024 and later can.`;
+      document.documentElement.classList.add("failed");
+    },
+  );

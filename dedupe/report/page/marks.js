@@ -6,7 +6,10 @@ function makeMarks(model) {
   const marks = {
     keep: new Uint8Array(model.files), // 1: this copy stays
     kept: new Uint32Array(model.groups), // copies that stay; 0: nothing chosen, so all stay
-    chosen: 0, frees: 0, saved: true, before: null,
+    chosen: 0,
+    frees: 0,
+    saved: true,
+    before: null,
   };
 
   const span = (g) => [model.first[g], model.first[g + 1]];
@@ -97,7 +100,8 @@ function makeMarks(model) {
   // The marks as pieces of one JSON text.
   function written() {
     const head = {
-      schema: MARKS_SCHEMA, saved: new Date().toISOString(),
+      schema: MARKS_SCHEMA,
+      saved: new Date().toISOString(),
       report: { version: model.version, started: model.started, roots: model.roots.map(rootRecord) },
     };
     const pieces = [`${JSON.stringify(head).slice(0, -1)},"groups":[`];
@@ -111,17 +115,30 @@ function makeMarks(model) {
     return pieces;
   }
 
-  const rootRecord = (name) => pathRecord(parts(model, -1, shownName(name), shownName(name) === name ? undefined : name[1]));
+  const rootRecord = (name) =>
+    pathRecord(parts(model, -1, shownName(name), shownName(name) === name ? undefined : name[1]));
+
+  const isExact = (file) =>
+    !model.exactName.has(file) &&
+    (model.exactFolder.size === 0 || fileParts(model, file).every(([, exact]) => exact === undefined));
 
   function groupRecord(g) {
-    const record = { id: model.id[g], size: model.size[g], algorithm: model.algorithms[model.algorithm[g]], digest: model.digest[g] || null, keep: [], redundant: [] };
+    const record = {
+      id: model.id[g],
+      size: model.size[g],
+      algorithm: model.algorithms[model.algorithm[g]],
+      digest: model.digest[g] || null,
+      keep: [],
+      redundant: [],
+    };
     const [start, end] = span(g);
-    for (let file = start; file < end; file += 1) record[marks.keep[file] === 1 ? "keep" : "redundant"].push(fileRecord(file));
+    for (let file = start; file < end; file += 1)
+      record[marks.keep[file] === 1 ? "keep" : "redundant"].push(fileRecord(file));
     return record;
   }
 
   function fileRecord(file) {
-    const record = model.exactName.size === 0 && model.exactFolder.size === 0 ? { path: pathText(model, file) } : pathRecord(fileParts(model, file));
+    const record = isExact(file) ? { path: pathText(model, file) } : pathRecord(fileParts(model, file));
     const links = model.links.get(file);
     return links === undefined ? record : { ...record, links: links.map((link) => pathRecord(linkParts(model, link))) };
   }
@@ -131,31 +148,62 @@ function makeMarks(model) {
     const data = JSON.parse(text);
     if (data?.schema !== MARKS_SCHEMA || !Array.isArray(data.groups)) throw new Error(`no ${MARKS_SCHEMA} file`);
     const places = new Map();
-    for (let g = 0; g < model.groups; g += 1) places.set(identity(model.size[g], model.algorithms[model.algorithm[g]], model.digest[g] || model.id[g]), g);
+    for (let g = 0; g < model.groups; g += 1) places.set(model.digest[g] || model.id[g], g);
     return change(() => {
       marks.keep.fill(0);
       marks.kept.fill(0);
-      const decided = data.groups.filter((record) => readGroupMarks(record, places)).length;
+      const decided = data.groups.filter((record) =>
+        readGroupMarks(record, places.get(record?.digest ?? record?.id)),
+      ).length;
       return { decided, foreign: data.groups.length - decided };
     });
   }
 
-  const identity = (size, algorithm, digest) => `${size} ${algorithm} ${digest}`;
-  const pathKey = (record) => (record?.path_base64 === undefined ? `text ${record?.path}` : `bytes ${record.path_base64}`);
+  function isNamed(record, file) {
+    if (isExact(file)) {
+      const [folder, name] = [folderText(model, model.folder[file]), model.name[file]]; // not joined: that costs half of the time
+      return (
+        typeof record?.path === "string" &&
+        record.path_base64 === undefined &&
+        record.path.length === folder.length + name.length &&
+        record.path.endsWith(name) &&
+        record.path.startsWith(folder)
+      );
+    }
+    const own = pathRecord(fileParts(model, file));
+    return record?.path === own.path && record?.path_base64 === own.path_base64;
+  }
+
+  // Answers whether a list names a file.  Lists come in the order of the files, so the search goes on where it was.
+  function finder(list) {
+    let at = 0;
+    return (file) => {
+      for (let tried = 0; tried < list.length; tried += 1) {
+        const found = isNamed(list[at], file);
+        at = at + 1 < list.length ? at + 1 : 0;
+        if (found) return true;
+      }
+      return false;
+    };
+  }
 
   // A copy that the file does not name stays: it was never weighed when the marks were made.
-  function readGroupMarks(record, places) {
-    const g = places.get(identity(record?.size, record?.algorithm, record?.digest ?? record?.id));
-    if (g === undefined || !Array.isArray(record.keep) || !Array.isArray(record.redundant)) return false;
-    const keep = new Set(record.keep.map(pathKey));
-    const gone = new Set(record.redundant.map(pathKey));
+  function readGroupMarks(record, g) {
+    if (g === undefined || record.size !== model.size[g] || record.algorithm !== model.algorithms[model.algorithm[g]])
+      return false;
+    if (!Array.isArray(record.keep) || !Array.isArray(record.redundant)) return false;
     const [start, end] = span(g);
-    const keys = [];
-    for (let file = start; file < end; file += 1) keys.push(pathKey(fileRecord(file)));
-    if (!keys.some((key) => keep.has(key))) return false;
-    keys.forEach((key, i) => { marks.keep[start + i] = keep.has(key) || !gone.has(key) ? 1 : 0; });
-    marks.kept[g] = keys.filter((_, i) => marks.keep[start + i] === 1).length;
-    return true;
+    const [stays, goes] = [finder(record.keep), finder(record.redundant)];
+    let [named, kept] = [0, 0];
+    for (let file = start; file < end; file += 1) {
+      const keep = stays(file);
+      marks.keep[file] = keep || !goes(file) ? 1 : 0;
+      named += keep ? 1 : 0;
+      kept += marks.keep[file];
+    }
+    if (named === 0) clearGroup(g);
+    else marks.kept[g] = kept;
+    return named > 0;
   }
 
   return Object.assign(marks, { toggle, only: (g, file) => change(() => only(g, file)), apply, undo, written, read });

@@ -14,8 +14,15 @@ function makeSpace(model, { onFolder, onKind }) {
   let node = folderTree.start;
 
   function layout(width, height) {
-    const root = d3.hierarchy(limited(tree.children(node), BOXES, INNER_BOXES)).sum((item) => (item.children ? 0 : item.value));
-    return d3.treemap().size([width, height]).paddingInner(2).paddingTop((at) => (at.depth === 1 && at.children ? 20 : 0)).round(true)(root);
+    const root = d3
+      .hierarchy(limited(tree.children(node), BOXES, INNER_BOXES))
+      .sum((item) => (item.children ? 0 : item.value));
+    return d3
+      .treemap()
+      .size([width, height])
+      .paddingInner(2)
+      .paddingTop((at) => (at.depth === 1 && at.children ? 20 : 0))
+      .round(true)(root);
   }
 
   function limited(items, most, inner) {
@@ -24,7 +31,13 @@ function makeSpace(model, { onFolder, onKind }) {
       return below.length > 1 ? { ...item, ...limited(below, inner, 0) } : item;
     });
     const rest = items.slice(most);
-    if (rest.length > 0) kept.push({ label: `${COUNT.format(rest.length)} smaller`, value: rest.reduce((sum, item) => sum + item.value, 0), node: null, kind: OTHER });
+    if (rest.length > 0)
+      kept.push({
+        label: `${COUNT.format(rest.length)} smaller`,
+        value: rest.reduce((sum, item) => sum + item.value, 0),
+        node: null,
+        kind: OTHER,
+      });
     return { children: kept };
   }
 
@@ -38,7 +51,10 @@ function makeSpace(model, { onFolder, onKind }) {
       const [w, h] = [at.x1 - at.x0, at.y1 - at.y0];
       if (w < 2 || h < 2) continue;
       const frame = at.depth === 1 && at.children;
-      const box = element("div", { className: `box kind-${item.kind} ${frame ? "frame" : "leaf"}`, title: `${item.label}\n${sizeText(at.value)}` });
+      const box = element("div", {
+        className: `box kind-${item.kind} ${frame ? "frame" : "leaf"}`,
+        title: `${item.label}\n${sizeText(at.value)}`,
+      });
       Object.assign(box.style, { left: `${at.x0}px`, top: `${at.y0}px`, width: `${w}px`, height: `${h}px` });
       if (w > 44 && h > 18) box.append(element("bdi", { text: item.label }));
       if (w > 56 && h > 36 && !frame) box.append(element("small", { text: sizeText(at.value) }));
@@ -53,13 +69,18 @@ function makeSpace(model, { onFolder, onKind }) {
     const whole = tree.value(node);
     bars.replaceChildren(...items.slice(0, BARS).map((item) => barElement(item, whole)));
     const rest = items.length - BARS;
-    if (rest > 0) bars.append(element("li", { className: "rest", text: `and ${COUNT.format(rest)} smaller, not listed` }));
+    if (rest > 0)
+      bars.append(element("li", { className: "rest", text: `and ${COUNT.format(rest)} smaller, not listed` }));
   }
 
   function barElement(item, whole) {
     const fill = element("span", { className: `fill kind-${item.kind}` });
     fill.style.width = `${(100 * item.value) / whole}%`;
-    const content = [fill, element("bdi", { className: "bar-name", text: item.label }), element("span", { className: "bar-size", text: `${sizeText(item.value)} · ${percentText(item.value, whole)}` })];
+    const content = [
+      fill,
+      element("bdi", { className: "bar-name", text: item.label }),
+      element("span", { className: "bar-size", text: `${sizeText(item.value)} · ${percentText(item.value, whole)}` }),
+    ];
     if (item.node === null) return element("li", {}, element("div", { className: "bar" }, ...content));
     const button = element("button", { type: "button", className: "bar" }, ...content);
     button.addEventListener("click", () => go(item.node));
@@ -95,11 +116,14 @@ function makeSpace(model, { onFolder, onKind }) {
     button.addEventListener("click", () => {
       tree = button.dataset.by === "folder" ? folderTree : kindTree;
       node = tree.start;
-      for (const other of byId("space-by").querySelectorAll("button")) other.setAttribute("aria-pressed", String(other === button));
+      for (const other of byId("space-by").querySelectorAll("button"))
+        other.setAttribute("aria-pressed", String(other === button));
       draw();
     });
   }
-  byId("legend").replaceChildren(...KINDS.map((kind, i) => element("li", {}, element("span", { className: `swatch kind-${i}` }), kind)));
+  byId("legend").replaceChildren(
+    ...KINDS.map((kind, i) => element("li", {}, element("span", { className: `swatch kind-${i}` }), kind)),
+  );
   new ResizeObserver(drawMap).observe(map);
 
   // The filter was changed elsewhere: show the whole again.
@@ -131,7 +155,8 @@ function treeOfFolders(model) {
     if (parent < 0) continue;
     value[parent] += value[i];
     below[parent].push(i);
-    for (let kind = 0; kind < KINDS.length; kind += 1) byKind[parent * KINDS.length + kind] += byKind[i * KINDS.length + kind];
+    for (let kind = 0; kind < KINDS.length; kind += 1)
+      byKind[parent * KINDS.length + kind] += byKind[i * KINDS.length + kind];
   }
   const tops = Array.from(model.parent.keys()).filter((i) => model.parent[i] < 0);
   const inside = (i) => (i < 0 ? tops : below[i]);
@@ -141,12 +166,19 @@ function treeOfFolders(model) {
   };
   const label = (i) => model.folderName[i].replace(/(?<=.)[\\/]$/, "");
   const children = (i) => {
-    const items = inside(i).map((child) => ({ label: label(child), value: value[child], node: child, kind: mainKind(child) }));
-    if (i >= 0 && own[i] > 0 && items.length > 0) items.push({ label: "files here", value: own[i], node: null, kind: mainKind(i) });
+    const items = inside(i).map((child) => ({
+      label: label(child),
+      value: value[child],
+      node: child,
+      kind: mainKind(child),
+    }));
+    if (i >= 0 && own[i] > 0 && items.length > 0)
+      items.push({ label: "files here", value: own[i], node: null, kind: mainKind(i) });
     return mostFirst(items);
   };
   let start = -1; // the deepest folder that holds everything
-  while (inside(start).length === 1 && (start < 0 || own[start] === 0) && inside(inside(start)[0]).length > 0) start = inside(start)[0];
+  while (inside(start).length === 1 && (start < 0 || own[start] === 0) && inside(inside(start)[0]).length > 0)
+    start = inside(start)[0];
   const trail = (i) => {
     const found = [];
     for (let at = i; at !== start && at >= 0; at = model.parent[at]) found.push({ label: label(at), node: at });
@@ -167,9 +199,22 @@ function treeOfKinds(model) {
   const total = kinds.reduce((sum, kind) => sum + kind.value, 0);
   const children = ({ kind, ending }) => {
     if (ending !== null) return [];
-    if (kind < 0) return mostFirst(kinds.map(({ value }, i) => ({ label: KINDS[i], value, node: { kind: i, ending: null }, kind: i })));
-    return mostFirst([...kinds[kind].endings].map(([name, value]) => ({ label: name === "" ? "no ending" : `.${name}`, value, node: { kind, ending: name }, kind })));
+    if (kind < 0)
+      return mostFirst(
+        kinds.map(({ value }, i) => ({ label: KINDS[i], value, node: { kind: i, ending: null }, kind: i })),
+      );
+    return mostFirst(
+      [...kinds[kind].endings].map(([name, value]) => ({
+        label: name === "" ? "no ending" : `.${name}`,
+        value,
+        node: { kind, ending: name },
+        kind,
+      })),
+    );
   };
-  const trail = ({ kind }) => [{ label: "All kinds", node: start }, ...(kind < 0 ? [] : [{ label: KINDS[kind], node: { kind, ending: null } }])];
+  const trail = ({ kind }) => [
+    { label: "All kinds", node: start },
+    ...(kind < 0 ? [] : [{ label: KINDS[kind], node: { kind, ending: null } }]),
+  ];
   return { start, total, children, trail, value: ({ kind }) => (kind < 0 ? total : kinds[kind].value) };
 }

@@ -15,8 +15,6 @@ function element(tag, { text, ...properties } = {}, ...children) {
 
 const byId = (id) => document.getElementById(id);
 
-const plural = (word, number) => (number === 1 ? word : `${word}s`);
-
 function makeTable(model, marks, { onActive, onOpen, onKey, onSort }) {
   const grid = byId("grid");
   const body = byId("rows");
@@ -30,7 +28,15 @@ function makeTable(model, marks, { onActive, onOpen, onKey, onSort }) {
     const cell = (name, ...children) => element("span", { className: name, role: "gridcell" }, ...children);
     const name = element("bdi", { className: "file" });
     const folder = element("bdi", { className: "folder" });
-    const cells = { state: cell("state"), name: cell("name", name, folder), kind: cell("kind"), copies: cell("copies"), size: cell("size"), frees: cell("frees"), newest: cell("newest") };
+    const cells = {
+      state: cell("state"),
+      name: cell("name", name, folder),
+      kind: cell("kind"),
+      copies: cell("copies"),
+      size: cell("size"),
+      frees: cell("frees"),
+      newest: cell("newest"),
+    };
     row.append(...Object.values(cells));
     body.append(row);
     return { row, cells, name, folder, group: -1 };
@@ -53,7 +59,6 @@ function makeTable(model, marks, { onActive, onOpen, onKey, onSort }) {
     row.setAttribute("aria-rowindex", String(place + 2));
     row.setAttribute("aria-selected", String(place === active));
     row.dataset.place = String(place);
-    row.classList.toggle("odd", place % 2 === 1);
     const kept = marks.kept[g];
     cells.state.textContent = kept === 0 ? "" : `keeps ${kept}`;
     cells.state.className = kept === 0 ? "state open" : "state chosen";
@@ -110,8 +115,12 @@ function makeTable(model, marks, { onActive, onOpen, onKey, onSort }) {
 
   const page = () => Math.max(1, Math.floor((grid.clientHeight - byId("head").offsetHeight) / height) - 1);
   const STEPS = {
-    ArrowDown: () => active + 1, ArrowUp: () => active - 1, PageDown: () => active + page(), PageUp: () => active - page(),
-    Home: () => 0, End: () => shown.length - 1,
+    ArrowDown: () => active + 1,
+    ArrowUp: () => active - 1,
+    PageDown: () => active + page(),
+    PageUp: () => active - page(),
+    Home: () => 0,
+    End: () => shown.length - 1,
   };
 
   grid.addEventListener("keydown", (event) => {
@@ -141,5 +150,5 @@ function makeTable(model, marks, { onActive, onOpen, onKey, onSort }) {
     }
   }
 
-  return { show, draw, sortedBy, lead, focus: () => grid.focus() };
+  return { show, draw, sortedBy, focus: () => grid.focus() };
 }

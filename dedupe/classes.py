@@ -1,0 +1,52 @@
+"""Classes of equal files in columns: half a million pairs in 20 MB, where objects need 150.  Reads nothing."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterator, Sequence
+from typing import TypeAlias, overload
+
+Class: TypeAlias = tuple[bytes | None, Sequence[int]]  # digest, members
+
+
+class Classes(Sequence[Class]):
+    """Grows by whole classes.  All digests have one length; None stands for none."""
+
+    __slots__ = ("_digests", "_ends", "_members", "_width")
+
+    def __init__(self) -> None:
+        self._members = array("I")
+        self._ends = array("I")
+        self._digests = bytearray()
+        self._width = 0
+
+    def append(self, digest: bytes | None, members: Sequence[int]) -> None:
+        """Add a class."""
+        self._members.extend(members)
+        self._ends.append(len(self._members))
+        if digest is not None:
+            self._width = len(digest)
+            self._digests += digest
+
+    def __len__(self) -> int:
+        return len(self._ends)
+
+    def size(self, n: int) -> int:
+        """Return how many members a class has."""
+        return self._ends[n] - (self._ends[n - 1] if n else 0)
+
+    @overload
+    def __getitem__(self, n: int) -> Class: ...
+
+    @overload
+    def __getitem__(self, n: slice) -> Sequence[Class]: ...
+
+    def __getitem__(self, n: int | slice) -> Class | Sequence[Class]:
+        if isinstance(n, slice):
+            return [self[i] for i in range(*n.indices(len(self)))]
+        n = range(len(self))[n]
+        digest = bytes(self._digests[n * self._width : (n + 1) * self._width]) if self._width else None
+        return digest, self._members[self._ends[n - 1] if n else 0 : self._ends[n]]
+
+    def __iter__(self) -> Iterator[Class]:
+        return (self[n] for n in range(len(self)))
