@@ -61,6 +61,9 @@ _FilesFrom = Annotated[
     str | None, typer.Option(metavar="FILE", help="Read more paths from a file, one a line; - is standard input.")
 ]
 _Null = Annotated[bool, typer.Option("--null", help="NUL ends a path, in --files-from and in --format paths.")]
+_Folders = Annotated[
+    bool, typer.Option("--folders", help="Tell identical and contained folders on standard output, as in files.")
+]
 _ProgressBars = Annotated[
     bool | None, typer.Option("--progress/--no-progress", help="Show progress; by default on a terminal.")
 ]
@@ -90,6 +93,7 @@ def scan(
     cloud_files: _CloudFiles = False,
     files_from: _FilesFrom = None,
     null: _Null = False,
+    folders: _Folders = False,
     progress: _ProgressBars = None,
     verbose: _Verbose = False,
     quiet: _Quiet = False,
@@ -127,11 +131,11 @@ def scan(
         )
         bars = Bars() if console.wants_progress(progress) and not quiet else Silent()
         result = find_duplicates(config, progress=bars)
-        outputs.write(result, Style(to_file=True, all_problems=True))
+        outputs.write(result, Style(to_file=True, all_problems=True, folders=True))
     if not quiet:
         _tell(result, shown=shown is not None and shown.name == "text", verbose=verbose)
     if shown is not None:
-        style = Style(colour=console.wants_colour(), null=null, all_problems=verbose)
+        style = Style(colour=console.wants_colour(), null=null, all_problems=verbose, folders=folders)
         console.write(shown.render(result, style), text=not shown.binary and not null)
     return Exit.INCOMPLETE if result.problems else Exit.DONE
 
