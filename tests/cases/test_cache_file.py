@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
@@ -16,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from dedupe import care
+from dedupe import CacheError, care
 from tests.cases.common import find, found, need_root, ordinary_user, settle
 from tests.conftest import need, write
 
@@ -68,7 +69,11 @@ def _sql(*statements: str) -> Callable[[Path], None]:
 
 def _bytes(change: Callable[[bytes], bytes]) -> Callable[[Path], None]:
     """Return what changes the bytes of a cache's file."""
-    return lambda cache: None if cache.write_bytes(change(cache.read_bytes())) else None
+
+    def run(cache: Path) -> None:
+        cache.write_bytes(change(cache.read_bytes()))
+
+    return run
 
 
 def _folder(cache: Path) -> None:
@@ -158,10 +163,8 @@ def test_b90_cache_commands_survive_damage(case: tuple[Path, Path], cli: Any, da
     _DAMAGE[damage][0](cache)
     if damage not in ("version 999", "random", "middle overwritten", "a folder", "rows of text", "roots dropped"):
         for command in (care.info, care.prune, care.clear):
-            try:
+            with contextlib.suppress(CacheError):
                 command(os.fspath(cache))
-            except care.CacheError as error:
-                assert str(error)
         return
     for command in ("info", "prune", "clear"):
         done = cli("cache", command, "--cache", cache)
@@ -292,7 +295,7 @@ def _hold(cache: Path, seconds: float, how: str) -> subprocess.Popen[bytes]:
 _HOW = {
     "exclusive": "d.execute('BEGIN EXCLUSIVE')",
     "write": "d.execute('BEGIN IMMEDIATE'); d.execute(\"INSERT INTO roots VALUES (x'00','1','1','1')\")",
-    "whole": "d.execute('PRAGMA locking_mode=EXCLUSIVE'); d.execute('BEGIN EXCLUSIVE'); d.execute('PRAGMA user_version')",
+    "whole": "d.execute('PRAGMA locking_mode=EXCLUSIVE'); d.execute('BEGIN EXCLUSIVE')",
 }
 
 

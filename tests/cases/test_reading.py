@@ -114,7 +114,7 @@ def test_b53_special_files_are_not_opened(tmp_path: Path, cli: Any) -> None:
 @pytest.mark.parametrize("size", [5000, 100_000, 300_000, _BIG])
 @pytest.mark.parametrize("kind", _KINDS)
 def test_b53_replaced_after_the_walk(tmp_path: Path, between: Any, kind: str, size: int, phase: str, jobs: int) -> None:
-    """A file that became a pipe, socket, device, folder or link after the walk is told as changed, and hangs nothing."""
+    """A file that became a pipe, device, folder or link after the walk is told as changed, and hangs nothing."""
     for name in "abc":
         sparse(tmp_path / name, size)
     between(phase, lambda: _special(tmp_path / "a", kind))

@@ -358,3 +358,43 @@ def test_b15_every_part_of_the_status_counts(tmp_path: Path, field: str, by: int
 def test_b15_data_is_equal_in_every_sample() -> None:
     """The data of these cases differ in no sample, so that only the digest tells them apart."""
     assert [_A[o : o + n] for o, n in fingerprint.places(_N)] == [_B[o : o + n] for o, n in fingerprint.places(_N)]
+
+
+@pytest.mark.parametrize("window", [2 << 20, 8 << 20])
+def test_b32_the_first_file_changes_between_two_comparisons(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, window: int
+) -> None:
+    """Two files that differ are never equal because each was equal to a third that changed in between."""
+    from dedupe import confirm
+
+    size, at = 24 << 20, (1 << 20) + 7  # in no sample
+    for name, byte in (("a", b"1"), ("b", b"1"), ("c", b"2")):
+        sparse(tmp_path / name, size, (at, byte), (20 << 20, b"x"))
+    usual, compared = confirm.equal, 0
+
+    def changing(left: int, right: int, length: int) -> bool:
+        nonlocal compared
+        same = usual(left, right, length)
+        compared += 1
+        with (tmp_path / "a").open("r+b") as file:
+            if compared == 3:  # the step that holds the byte: a and b were found equal
+                file.seek(at)
+                file.write(b"2")
+            elif compared == 4:
+                file.seek(20 << 20)
+                file.write(b"y")  # so that a drops out later
+        return same
+
+    monkeypatch.setattr(confirm, "equal", changing)
+    monkeypatch.setattr(confirm, "_WINDOW", window)
+    judge = confirm.Confirmer.__call__
+
+    def in_maps(self: confirm.Confirmer, batch: Any, *, mapped: bool) -> Any:
+        return judge(self, batch, mapped=mapped or True)
+
+    monkeypatch.setattr(confirm.Confirmer, "__call__", in_maps)
+    paths = sorted(tmp_path.iterdir())
+    result = find(*paths, jobs=1)
+    assert compared > 4
+    assert not any({"b", "c"} <= g for g in found(result, tmp_path))
+    assert kinds(result) == {"a": "changed"}

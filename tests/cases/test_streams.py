@@ -49,8 +49,9 @@ def _exact(entry: dict[str, Any]) -> bytes:
     return str(entry["path"]).encode()
 
 
-@pytest.mark.parametrize("locale", ["C", "C.UTF-8", "POSIX"])
-@pytest.mark.parametrize("io_encoding", ["", "ascii", "cp1252", "utf-8"])
+@pytest.mark.parametrize(
+    ("locale", "io_encoding"), [("C", ""), ("C.UTF-8", ""), ("C", "cp1252"), ("C.UTF-8", "ascii"), ("POSIX", "cp932")]
+)
 def test_b70_names_that_are_no_utf8(cli: Any, tmp_path: Path, odd: list[bytes], locale: str, io_encoding: str) -> None:
     """Names of any bytes survive the cache, the console in any encoding, and every report that is exact."""
     env = {"LC_ALL": locale, **({"PYTHONIOENCODING": io_encoding} if io_encoding else {})}
@@ -145,8 +146,9 @@ def test_b81_progress_on_a_terminal_only(tmp_path: Path, env: dict[str, str], sh
     assert b"\r" not in done.stdout
 
 
-@pytest.mark.parametrize("unbuffered", ["", "1"])
-@pytest.mark.parametrize("form", ["text", "csv", "json", "paths"])
+@pytest.mark.parametrize(
+    ("form", "unbuffered"), [("text", ""), ("text", "1"), ("csv", "1"), ("json", ""), ("paths", "1")]
+)
 def test_b82_broken_pipe(program: Any, tmp_path: Path, form: str, unbuffered: str) -> None:
     """A reader that leaves ends the program quietly, with what was learnt kept."""
     for n in range(3000):
