@@ -1,9 +1,9 @@
 """Find exact duplicates among large files."""
 
-from importlib import import_module
-from typing import TYPE_CHECKING
+import importlib as _importlib
+import typing as _typing
 
-if TYPE_CHECKING:
+if _typing.TYPE_CHECKING:
     from dedupe.config import BackendName, Confirm, ScanConfig
     from dedupe.digests.base import BackendChoice
     from dedupe.errors import BackendError, CacheError, DedupeError, NothingUsableError, UsageError
@@ -61,7 +61,7 @@ __all__ = [
 def __getattr__(name: str) -> object:
     if name not in _PLACES:
         raise AttributeError(f"module 'dedupe' has no attribute {name!r}")
-    value = globals()[name] = getattr(import_module(f"dedupe.{_PLACES[name]}"), name)
+    value = globals()[name] = getattr(_importlib.import_module(f"dedupe.{_PLACES[name]}"), name)
     return value
 
 

@@ -9,8 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
 
 import xxhash
 
@@ -20,63 +19,13 @@ from dedupe.digests.base import Backend, Hasher
 from dedupe.mapped import GRANULARITY, Reader, Window, reader
 from dedupe.marks import mark
 from dedupe.result import Problem, ProblemKind
+from dedupe.suspects import Suspects, SuspectsBatch, Verdict, VerdictBatch
 
 AT_ONCE = 48  # files open at one time in a worker
 SMALL = 256 << 10  # bytes; smaller files cost less to read whole than to map
 _WINDOW = 8 << 20  # bytes of a window, at most
 _IN_MEMORY = 64 << 20  # bytes of all windows of a set together, at most
 _STEP = 1 << 20  # bytes compared and hashed at a time, so that a first file's are still in the core's cache
-
-
-@dataclass(slots=True)
-class Suspects:
-    """Files of one size that may be equal."""
-
-    size: int  # bytes of each
-    members: Sequence[int]  # what the caller knows them by
-    paths: Sequence[bytes]
-    statuses: Sequence[tuple[int, ...]]  # `Status` as the walk saw them, or plain tuples of the same
-    join: bool = False  # they will be joined with others by digest: each is read to its end, also when alone
-    mapped: bool = True  # their file system may be mapped
-
-
-class SuspectsBatch(list[Suspects]):
-    """Sets that are judged together.  Travels between processes as a few flat lists: a tenth of the time."""
-
-    def __reduce__(self) -> tuple[object, ...]:
-        flat = [[x for s in self for x in getattr(s, name)] for name in ("members", "paths", "statuses")]
-        return _sets, (*flat, [(s.size, len(s.members), s.join, s.mapped) for s in self])
-
-
-def _sets(
-    members: list[int], paths: list[bytes], statuses: list[tuple[int, ...]], sets: list[tuple[int, int, bool, bool]]
-) -> SuspectsBatch:
-    batch, end = SuspectsBatch(), 0
-    for size, count, join, mapped in sets:
-        first, end = end, end + count
-        batch.append(Suspects(size, members[first:end], paths[first:end], statuses[first:end], join, mapped))
-    return batch
-
-
-@dataclass(slots=True)
-class Verdict:
-    """What became of one set: classes of its members, each with a digest (None if none was asked for)."""
-
-    classes: list[tuple[bytes | None, list[int]]] = field(default_factory=list)
-    problems: list[Problem] = field(default_factory=list)
-    bytes_read: int = 0
-    apart: list[tuple[bytes, list[int]]] = field(default_factory=list)  # marks of members that were told apart
-
-
-class VerdictBatch(list[Verdict]):
-    """Verdicts on one batch, in its order.  Travels as plain lists, for the same reason."""
-
-    def __reduce__(self) -> tuple[object, ...]:
-        return _verdicts, ([(v.classes, v.problems, v.bytes_read, v.apart) for v in self],)
-
-
-def _verdicts(plain: list[tuple[Any, ...]]) -> VerdictBatch:
-    return VerdictBatch([Verdict(*v) for v in plain])
 
 
 @dataclass(slots=True, eq=False)

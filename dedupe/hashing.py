@@ -17,7 +17,7 @@ from typing import BinaryIO
 from dedupe import mounts, problems, status
 from dedupe.cache import Cache, Learnt
 from dedupe.config import ScanConfig
-from dedupe.confirm import Confirmer, Suspects, SuspectsBatch, Verdict
+from dedupe.confirm import Confirmer
 from dedupe.digests.choose import choose
 from dedupe.entries import Entries
 from dedupe.fingerprint import Fingerprinter, batches
@@ -25,6 +25,7 @@ from dedupe.paths import absolute, outside
 from dedupe.pool import Pool
 from dedupe.progress import Progress
 from dedupe.result import Problem, ProblemKind, SkipReason
+from dedupe.suspects import Suspects, SuspectsBatch, Verdict
 from dedupe.walk import walk
 
 STDIN = b"-"

@@ -12,8 +12,9 @@ from dataclasses import dataclass, field
 
 from dedupe import mounts
 from dedupe.classes import Classes
-from dedupe.confirm import AT_ONCE, SMALL, Suspects, SuspectsBatch, Verdict
+from dedupe.confirm import AT_ONCE, SMALL
 from dedupe.entries import Entries
+from dedupe.suspects import Suspects, SuspectsBatch, Verdict
 
 _FILES = 256  # small files judged in one batch
 _BYTES = 16 << 20  # bytes of a batch

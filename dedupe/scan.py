@@ -18,7 +18,7 @@ from dedupe import fingerprint, mounts
 from dedupe.cache import Cache, Learnt
 from dedupe.classes import Classes
 from dedupe.config import Confirm, ScanConfig
-from dedupe.confirm import Confirmer, Verdict
+from dedupe.confirm import Confirmer
 from dedupe.digests.base import Backend, BackendChoice
 from dedupe.digests.choose import any_of, choose
 from dedupe.entries import Column, alike
@@ -32,6 +32,7 @@ from dedupe.paths import absolute, lies_below, outside
 from dedupe.pool import Pool
 from dedupe.progress import Progress
 from dedupe.result import ScanResult, Totals
+from dedupe.suspects import Verdict
 from dedupe.version import __version__
 from dedupe.walk import Listing, walk
 

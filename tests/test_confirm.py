@@ -14,9 +14,10 @@ from typing import Any
 import pytest
 
 from dedupe import confirm, heartbeat, status
-from dedupe.confirm import Confirmer, Suspects, Verdict
+from dedupe.confirm import Confirmer
 from dedupe.digests.registry import load
 from dedupe.result import ProblemKind
+from dedupe.suspects import Suspects, Verdict
 from tests.conftest import write
 from tests.naive import contents, lower_thresholds
 

@@ -72,8 +72,10 @@ def test_names_of_one_physical_file_share_an_identity() -> None:
     assert entries.identity(0) == entries.identity(1) != entries.identity(2)
     wide = 5 + (1 << 64)
     nowhere = table(
-        [(b"d", [(b"a", Status(1, 2, 3, 4, 0)), (b"b", Status(1, 2, 3, 4, 0)), (b"a", Status(1, 2, 3, 4, 0))])]
-        + [(b"e", [(b"a", Status(1, 2, 3, 4, wide)), (b"b", Status(1, 2, 3, 4, 5))])]
+        [
+            (b"d", [(b"a", Status(1, 2, 3, 4, 0)), (b"b", Status(1, 2, 3, 4, 0)), (b"a", Status(1, 2, 3, 4, 0))]),
+            (b"e", [(b"a", Status(1, 2, 3, 4, wide)), (b"b", Status(1, 2, 3, 4, 5))]),
+        ]
     )
     assert nowhere.identity(0) == nowhere.identity(2) != nowhere.identity(1)
     assert nowhere.identity(3) != nowhere.identity(4)
