@@ -128,7 +128,7 @@ def test_b81_progress_on_a_terminal_only(tmp_path: Path, env: dict[str, str], sh
     pty, termios = pytest.importorskip("pty"), pytest.importorskip("termios")
     for n in range(2):
         with open(tmp_path / f"{n}", "wb") as file:
-            file.truncate(500 << 20)
+            file.truncate(300 << 20)
     ours, theirs = pty.openpty()
     termios.tcsetwinsize(theirs, (24, 80))
     environment = {**os.environ, "TERM": "xterm", "PYTHONPATH": os.pathsep.join(p for p in sys.path if p), **env}
