@@ -35,10 +35,10 @@ def recall(path: Path, status: Status = AT_REST, algorithm: str = "sha256") -> l
     entries = Entries()
     entries.add(entries.enter(b"/d"), b"f\xff", status)
     cache = Cache(path, algorithm, NOW)
-    found = [tuple(r) for r in cache.recall(entries, [0])]
+    found = [(r.member, r.fingerprint, r.digest) for r in cache.recall(entries, [0])]
     cache.close()
     assert cache.notes == []
-    return found  # type: ignore[return-value]
+    return found
 
 
 def test_what_was_learnt_is_recalled(tmp_path: Path) -> None:

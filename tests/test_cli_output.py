@@ -180,7 +180,7 @@ def test_devices_are_written_in_place(tmp_path: Path, result: ScanResult) -> Non
         put(tmp_path / "full.json", result)
     pipe = tmp_path / "pipe.json"
     os.mkfifo(pipe)
-    with subprocess.Popen(["cat", pipe], stdout=subprocess.PIPE) as reader:
+    with subprocess.Popen(["timeout", "20", "cat", pipe], stdout=subprocess.PIPE) as reader:
         put(pipe, result)
         assert reader.communicate()[0].startswith(b'{"schema"')
 

@@ -150,12 +150,12 @@ def standard_output(name: str | None, outputs: Sequence[str]) -> Format | None:
 
 
 def _replaceable(target: str) -> bool:
-    """Tell whether nothing is lost if a file is overwritten: not there, empty, or a report of ours."""
+    """Tell whether nothing is lost if a file is overwritten: not there, a device, empty, or our own report."""
+    if not os.path.isfile(target):  # a pipe is no data, and opening it would wait for a writer
+        return True
     try:
         with open(target, "rb") as file:
             begin = file.read(4096)
-    except FileNotFoundError:
-        return True
     except OSError:
         return False
     if begin.startswith(_DATABASE):
