@@ -31,9 +31,16 @@ class Classes(Sequence[Class]):
     def __len__(self) -> int:
         return len(self._ends)
 
-    def size(self, n: int) -> int:
-        """Return how many members a class has."""
-        return self._ends[n] - (self._ends[n - 1] if n else 0)
+    def outlines(self) -> Iterator[tuple[int, int]]:
+        """Yield the first member of each class and how many there are."""
+        begin = 0
+        for end in self._ends:
+            yield self._members[begin], end - begin
+            begin = end
+
+    def members(self, n: int) -> Sequence[int]:
+        """Return the members of a class."""
+        return self._members[self._ends[n - 1] if n else 0 : self._ends[n]]
 
     @overload
     def __getitem__(self, n: int) -> Class: ...
@@ -46,7 +53,7 @@ class Classes(Sequence[Class]):
             return [self[i] for i in range(*n.indices(len(self)))]
         n = range(len(self))[n]
         digest = bytes(self._digests[n * self._width : (n + 1) * self._width]) if self._width else None
-        return digest, self._members[self._ends[n - 1] if n else 0 : self._ends[n]]
+        return digest, self.members(n)
 
     def __iter__(self) -> Iterator[Class]:
         return (self[n] for n in range(len(self)))

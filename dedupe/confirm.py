@@ -112,17 +112,17 @@ class Confirmer:
         """Judge files that fit in memory: read each at once, compare it with the first of each class."""
         verdict = Verdict()
         found: dict[bytes, list[tuple[bytes, list[int]]]] = {}
-        for position, (path, expected) in enumerate(zip(s.paths, s.statuses, strict=True)):
+        for member, path, expected in zip(s.members, s.paths, s.statuses, strict=True):
             data = self._content(path, expected, verdict)
             if data is None:
                 continue
             same_key = found.setdefault(xxhash.xxh3_128_digest(data), [])
             for content, members in same_key:
                 if content == data:
-                    members.append(s.members[position])
+                    members.append(member)
                     break
             else:
-                same_key.append((data, [s.members[position]]))
+                same_key.append((data, [member]))
         parts = [c for same_key in found.values() for c in same_key]
         if len(parts) > 1:
             verdict.apart += [(mark(0, content), members) for content, members in parts]
@@ -130,27 +130,26 @@ class Confirmer:
             if len(members) > 1 or s.join:
                 hasher = self._hasher(s.size, content, join=s.join)
                 verdict.classes.append((hasher.digest() if hasher else None, members))
-        heartbeat.advance(s.size * len(s.paths))
+        verdict.bytes_read = s.size * len(s.paths)
+        heartbeat.advance(verdict.bytes_read)
         return verdict
 
     def _content(self, path: bytes, expected: tuple[int, ...], verdict: Verdict) -> bytes | None:
         """Return all bytes of a file, or None with the problem noted."""
-        size = expected[0]
         try:
             descriptor = status.open_file(path, follow=self.follow)
             try:
-                data = status.read_at(descriptor, size, 0)
+                data = status.read_at(descriptor, expected[0], 0)
                 seen = status.of_descriptor(descriptor)
             finally:
                 os.close(descriptor)
         except OSError as error:
             verdict.problems.append(problems.of_error(path, error))
             return None
-        verdict.bytes_read += len(data)
         if seen != expected:
             verdict.problems.append(problems.of_kind(path, ProblemKind.CHANGED))
             return None
-        if len(data) != size:
+        if len(data) != expected[0]:
             verdict.problems.append(problems.of_kind(path, ProblemKind.SHORT_READ))
             return None
         return data

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import os
 from array import array
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import accumulate, islice
 
+from dedupe.columns import Paths, Statuses
 from dedupe.status import Status
 
 _NATIVE = os.sep.encode()
@@ -146,12 +148,30 @@ class Entries:
         modified_ns, changed_ns = self.times(i)
         return Status(self.size[i], modified_ns, changed_ns, self.device[i], self.inode_of(i))
 
-    def statuses(self, members: Sequence[int]) -> list[tuple[int, ...]]:
-        """Return what the walk saw of many files, as plain tuples."""
+    def packed_paths(self, members: Sequence[int]) -> Paths:
+        """Return the paths of many files in a form that is cheap to make and to send."""
+        first, last = members[0], members[-1]
+        if last - first + 1 == len(members):  # a run, as most are
+            folder = self.folder[first : last + 1]
+            begin = self.ends[first - 1] if first else 0
+            names = bytes(self.names[begin : self.ends[last]])
+            ends = array("Q", (0,))
+            ends.extend(map((-begin).__add__, self.ends[first : last + 1]))
+        else:
+            folder = array("I", map(self.folder.__getitem__, members))
+            single = [self.name(i) for i in members]
+            names = b"".join(single)
+            ends = array("Q", accumulate(map(len, single), initial=0))
+        used = sorted(set(folder))
+        place = dict(zip(used, range(len(used)), strict=True))
+        return Paths([self.folders[f] for f in used], array("I", map(place.__getitem__, folder)), names, ends)
+
+    def packed_statuses(self, members: Sequence[int]) -> Sequence[tuple[int, ...]]:
+        """Return what the walk saw of many files, likewise."""
         if self.wide or self.far:
             return [tuple(self.status(i)) for i in members]
         columns = (self.size, self.modified_ns, self.changed_ns, self.device, self.inode)
-        return list(zip(*(map(column.__getitem__, members) for column in columns), strict=True))
+        return Statuses([array(column.typecode, map(column.__getitem__, members)) for column in columns])
 
     def times(self, i: int) -> tuple[int, int]:
         """Return when a file was modified and changed, whatever the year."""
@@ -178,53 +198,13 @@ def alike(
             buckets[hash(key(i)) % slices].append(i)
         parts = iter(buckets)
     for part in parts:
-        sets: dict[object, int | list[int]] = {}
-        for i in part:
-            k = key(i)
-            seen = sets.get(k)
-            if seen is None:
-                sets[k] = i
-            elif isinstance(seen, list):
-                seen.append(i)
-            else:
-                sets[k] = [seen, i]
+        keys = list(map(key, part))
+        counts = Counter(keys)
+        if least > 1 and len(counts) == len(keys):
+            continue
+        sets: dict[object, list[int]] = {}
+        for i, k in zip(part, keys, strict=True):
+            if counts[k] >= least:
+                sets.setdefault(k, []).append(i)
         for found in sets.values():
-            if isinstance(found, list):
-                yield array("I", found)
-            elif least == 1:
-                yield array("I", (found,))
-
-
-class Column:
-    """Values of one width for some of the files, by index."""
-
-    def __init__(self, width: int) -> None:
-        self._width = width
-        self._values = bytearray()
-        self._known = bytearray()
-
-    def put(self, i: int, value: bytes) -> None:
-        """Set the value of a file.
-
-        Raises:
-            ValueError: the value has another width.
-        """
-        if len(value) != self._width:
-            raise ValueError(f"{len(value)} bytes in a column of {self._width}")
-        if i >= len(self._known):
-            more = max(i + 1, len(self._known) * 5 // 4) - len(self._known)
-            self._known.extend(bytes(more))
-            self._values.extend(bytes(more * self._width))
-        at = i * self._width
-        self._values[at : at + self._width] = value
-        self._known[i] = 1
-
-    def __contains__(self, i: int) -> bool:
-        return i < len(self._known) and self._known[i] == 1
-
-    def get(self, i: int) -> bytes | None:
-        """Return the value of a file, or None if it has none."""
-        if i >= len(self._known) or not self._known[i]:
-            return None
-        at = i * self._width
-        return bytes(self._values[at : at + self._width])
+            yield array("I", found)

@@ -6,6 +6,7 @@ Algorithm: XXH3, 128 bits, canonical (big-endian) digest: https://github.com/Cya
 from __future__ import annotations
 
 import os
+from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -21,7 +22,7 @@ WHOLE = 32 << 10  # files up to this size are covered whole
 SAMPLE = 4 << 10  # bytes of each sample: a page, so that one sample costs one read from a disk
 _LARGE = 64 << 20  # from this size on, places between head and tail are sampled too
 _BETWEEN = 3
-_BATCH = 256  # files handed to a worker at once: some milliseconds of work
+_BATCH = 1024  # files handed to a worker at once: some milliseconds of work
 
 
 def places(size: int) -> tuple[tuple[int, int], ...]:
@@ -101,4 +102,4 @@ def batches(entries: Entries, members: Sequence[int]) -> Iterator[Batch]:
     """Yield batches of files that need a fingerprint."""
     for first in range(0, len(members), _BATCH):
         part = members[first : first + _BATCH]
-        yield Batch(part, entries.paths(part), [entries.size[i] for i in part])
+        yield Batch(part, entries.packed_paths(part), array("Q", map(entries.size.__getitem__, part)))

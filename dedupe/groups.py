@@ -26,12 +26,18 @@ class FoundFiles(Sequence[File]):
         return len(self._members)
 
     def _file(self, i: int) -> File:
-        entries = self._entries
-        links = tuple(map(outside, entries.paths(self._links[i]))) if i in self._links else ()
-        return File(outside(entries.path(i)), entries.times(i)[0], entries.device[i], entries.inode_of(i), links)
+        return next(self._files((i,)))
+
+    def _files(self, members: Sequence[int]) -> Iterator[File]:
+        entries, links = self._entries, self._links
+        for i, path in zip(members, entries.paths(members), strict=True):
+            others = tuple(map(outside, entries.paths(links[i]))) if i in links else ()
+            modified_ns = entries.times(i)[0] if entries.far else entries.modified_ns[i]
+            inode = entries.inode_of(i) if entries.wide else entries.inode[i]
+            yield File(outside(path), modified_ns, entries.device[i], inode, others)
 
     def __iter__(self) -> Iterator[File]:
-        return map(self._file, self._members)
+        return self._files(self._members)
 
     @overload
     def __getitem__(self, at: int) -> File: ...
@@ -60,7 +66,7 @@ class FoundGroups(Sequence[Group]):
     def _ordered(self) -> Iterator[int]:
         """Yield the classes by number; paths are compared only where the bytes leave it open."""
         classes, entries = self._classes, self._entries
-        gains = array("Q", (entries.size[members[0]] * (len(members) - 1) for _, members in classes))
+        gains = array("Q", (entries.size[first] * (count - 1) for first, count in classes.outlines()))
         same: list[int] = []
         for n in sorted(range(len(classes)), key=gains.__getitem__, reverse=True):
             if same and gains[n] != gains[same[0]]:
@@ -70,14 +76,15 @@ class FoundGroups(Sequence[Group]):
         yield from sorted(same, key=self._first_path)
 
     def _first_path(self, n: int) -> bytes:
-        return min(self._entries.paths(self._classes[n][1]))
+        return min(self._entries.paths(self._classes.members(n)))
 
     def __len__(self) -> int:
         return len(self._order)
 
     def _group(self, at: int) -> Group:
         digest, members = self._classes[self._order[at]]
-        files = FoundFiles(self._entries, sorted(members, key=self._entries.path), self._links)
+        in_order = [i for _, i in sorted(zip(self._entries.paths(members), members, strict=True))]
+        files = FoundFiles(self._entries, in_order, self._links)
         return Group(at + 1, self._entries.size[members[0]], self._algorithm, digest, files)
 
     def __iter__(self) -> Iterator[Group]:

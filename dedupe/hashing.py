@@ -25,7 +25,7 @@ from dedupe.paths import absolute, outside
 from dedupe.pool import Pool
 from dedupe.progress import Progress
 from dedupe.result import Problem, ProblemKind, SkipReason
-from dedupe.suspects import Suspects, SuspectsBatch, Verdict
+from dedupe.suspects import SuspectsBatch, Verdict
 from dedupe.walk import walk
 
 STDIN = b"-"
@@ -205,15 +205,17 @@ def _holds_data(path: bytes) -> bool:
 
 def _batches(entries: Entries, members: Sequence[int]) -> Iterator[SuspectsBatch]:
     """Yield the files as sets of one, each to be read to its end, in batches of about equal cost."""
-    batch = SuspectsBatch()
-    size = 0
+    part, size = array("I"), 0
     for i in members:
-        mapped = mounts.may_map(entries.folders[entries.folder[i]])
-        size_of, path, seen = entries.size[i], entries.path(i), entries.status(i)
-        batch.append(Suspects(size_of, (i,), (path,), (seen,), join=True, mapped=mapped))
+        part.append(i)
         size += entries.size[i]
-        if len(batch) >= _BATCH_FILES or size >= _BATCH_BYTES:
-            yield batch
-            batch, size = SuspectsBatch(), 0
-    if batch:
-        yield batch
+        if len(part) >= _BATCH_FILES or size >= _BATCH_BYTES:
+            yield _batch(entries, part)
+            part, size = array("I"), 0
+    if part:
+        yield _batch(entries, part)
+
+
+def _batch(entries: Entries, members: array[int]) -> SuspectsBatch:
+    sets = [(entries.size[i], 1, True, mounts.may_map(entries.folders[entries.folder[i]])) for i in members]
+    return SuspectsBatch(members, entries.packed_paths(members), entries.packed_statuses(members), sets)

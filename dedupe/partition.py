@@ -6,6 +6,7 @@ digest proves anything, by comparing one file of each class.
 
 from __future__ import annotations
 
+from array import array
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -16,7 +17,7 @@ from dedupe.confirm import AT_ONCE, SMALL
 from dedupe.entries import Entries
 from dedupe.suspects import Suspects, SuspectsBatch, Verdict
 
-_FILES = 256  # small files judged in one batch
+_FILES = 1024  # small files judged in one batch
 _BYTES = 16 << 20  # bytes of a batch
 _PART_FILES, _PART_BYTES = 1024, 32 << 20  # of small files judged together, whose contents are in memory at once
 
@@ -35,11 +36,11 @@ class Partition:
 
     Args:
         entries: the files.
-        digest_of: what is remembered of a file's whole content, or None.
+        digest_of: what is remembered of a file's whole content, or None; itself None if nothing is.
         proven: whether equal digests prove equal content (not so where only bytes are compared).
     """
 
-    def __init__(self, entries: Entries, digest_of: Callable[[int], bytes | None], *, proven: bool) -> None:
+    def __init__(self, entries: Entries, digest_of: Callable[[int], bytes | None] | None, *, proven: bool) -> None:
         self._entries = entries
         self._digest_of = digest_of
         self._proven = proven
@@ -50,29 +51,37 @@ class Partition:
 
     def batches(self, sets: Iterable[Sequence[int]]) -> Iterator[SuspectsBatch]:
         """Yield batches of about equal cost; sets whose digests are all remembered need none."""
-        batch = SuspectsBatch()
-        files = size = 0
-        for members in sets:
-            for suspects in self._parts(members):
-                batch.append(suspects)
-                files += len(suspects.paths)
-                size += suspects.size * len(suspects.paths)
-                if files >= _FILES or size >= _BYTES:
-                    yield batch
-                    batch, files, size = SuspectsBatch(), 0, 0
-        if batch:
-            yield batch
+        members, parts, size = array("I"), list[tuple[int, int, bool, bool]](), 0
+        for whole in sets:
+            for part, join in self._parts(whole):
+                each = self._entries.size[part[0]]
+                parts.append((each, len(part), join, each > SMALL and self._may_map(part)))
+                members.extend(part)
+                size += each * len(part)
+                if len(members) >= _FILES or size >= _BYTES:
+                    yield self._batch(members, parts)
+                    members, parts, size = array("I"), [], 0
+        if parts:
+            yield self._batch(members, parts)
 
-    def _parts(self, members: Sequence[int]) -> Iterator[Suspects]:
-        """Yield what must be read to judge one set."""
-        known = [(d, i) for i in members if (d := self._digest_of(i)) is not None]
-        unknown = [i for i in members if self._digest_of(i) is None] if known else members
+    def _batch(self, members: array[int], parts: list[tuple[int, int, bool, bool]]) -> SuspectsBatch:
+        entries = self._entries
+        return SuspectsBatch(members, entries.packed_paths(members), entries.packed_statuses(members), parts)
+
+    def _may_map(self, members: Sequence[int]) -> bool:
+        entries = self._entries
+        return all(mounts.may_map(f) for f in {entries.folders[entries.folder[i]] for i in members})
+
+    def _parts(self, members: Sequence[int]) -> Iterator[tuple[Sequence[int], bool]]:
+        """Yield what must be read to judge one set, and whether it will be joined with more."""
+        known = [(d, i) for i in members if (d := self._digest_of(i)) is not None] if self._digest_of else []
+        unknown = [i for i in members if i not in {i for _, i in known}] if known else members
         size = self._entries.size[members[0]]
         most = max(2, min(_PART_FILES, _PART_BYTES // max(size, 1))) if size <= SMALL else AT_ONCE
-        parts = [unknown[first : first + most] for first in range(0, len(unknown), most)]
-        if not known and len(parts) == 1:
-            yield self._suspects(parts[0], join=False)
+        if not known and len(members) <= most:
+            yield members, False
             return
+        parts = [unknown[first : first + most] for first in range(0, len(unknown), most)]
         joint = _Joint(len(parts))
         for digest, i in known:
             joint.classes[digest].append([i])
@@ -80,13 +89,17 @@ class Partition:
             self._finish(joint)
         for part in parts:
             self._joints[part[0]] = joint
-            yield self._suspects(part, join=True)
+            yield part, True
 
-    def _suspects(self, members: Sequence[int], *, join: bool) -> Suspects:
-        entries = self._entries
-        size = entries.size[members[0]]
-        mapped = size > SMALL and all(mounts.may_map(f) for f in {entries.folders[entries.folder[i]] for i in members})
-        return Suspects(size, members, entries.paths(members), entries.statuses(members), join, mapped)
+    def take_all(self, batch: SuspectsBatch, verdicts: Sequence[Verdict]) -> None:
+        """Put the verdicts on a batch where they belong."""
+        if batch.join or self._stand_for:
+            for suspects, verdict in zip(batch, verdicts, strict=True):
+                self.take(suspects, verdict)
+        else:  # nearly always: every set is complete in itself
+            for verdict in verdicts:
+                for digest, members in verdict.classes:
+                    self.done.append(digest, members)
 
     def take(self, suspects: Suspects, verdict: Verdict) -> None:
         """Put one verdict where it belongs."""

@@ -17,11 +17,12 @@ from typing import TypeAlias
 from dedupe import fingerprint, mounts
 from dedupe.cache import Cache, Learnt
 from dedupe.classes import Classes
+from dedupe.columns import Column
 from dedupe.config import Confirm, ScanConfig
 from dedupe.confirm import Confirmer
 from dedupe.digests.base import Backend, BackendChoice
 from dedupe.digests.choose import any_of, choose
-from dedupe.entries import Column, alike
+from dedupe.entries import alike
 from dedupe.errors import NothingUsableError
 from dedupe.fingerprint import Fingerprinter
 from dedupe.folders import FolderCounts
@@ -153,16 +154,16 @@ class Scan:
             for batch, found in self._pool.run(
                 Fingerprinter(self._config.follow_symlinks), batches, at_once=self._most
             ):
-                read = [(i, v) for i, v in zip(batch.members, found.values, strict=True) if v is not None]
-                for i, value in read:
-                    prints.put(i, value)
-                self._remember([i for i, _ in read], None)
+                prints.put_all(batch.members, found.values)
+                if self._cache.usable:
+                    self._remember([i for i in batch.members if i in prints], None)
                 self._found.problems += found.problems
                 self._bytes_read += found.bytes_read
                 done += len(batch.members)
                 self._progress.reach(done)
-            known = (array("I", (i for i in s if i in prints)) for s in sets)
-            return [same for s in known for same in alike(s, prints.get)]
+            known = (s if prints.has_all(s) else array("I", (i for i in s if i in prints)) for s in sets)
+            words, step = prints.first_words(), fingerprint.WIDTH // 8
+            return [same for s in known for same in alike(s, lambda i: words[i * step])]
 
     def same_content(self, sets: Sets) -> Classes:
         """Return classes of two or more files of proven equal content, each with its digest."""
@@ -173,8 +174,8 @@ class Scan:
             parts = (part for s in sets for part in tell_apart(s, lambda i: self._marks.get(i, b"")))
             sets = [array("I", part) for part in parts if len(part) > 1]
         task = Confirmer(self._config.confirm, self._backend, self._config.follow_symlinks)
-        partition = Partition(entries, self._digests.get, proven=self._backend is not None)
-        total = sum(entries.size[i] for s in sets for i in s if i not in self._digests)
+        partition = Partition(entries, self._digests.get if self._digests else None, proven=self._backend is not None)
+        total = sum(entries.size[s[0]] * sum(i not in self._digests for i in s) for s in sets)
         with self._phase("confirm", total, in_bytes=True):
             self._pool.is_warm(size=total)
             begun = self._pool.counted()
@@ -184,9 +185,9 @@ class Scan:
                 for batch, verdicts in self._pool.run(
                     task, batches, at_once=self._most, tick=lambda n: self._progress.reach(n - begun)
                 ):
-                    for suspects, verdict in zip(batch, verdicts, strict=True):
+                    for verdict in verdicts:
                         self._take(verdict)
-                        partition.take(suspects, verdict)
+                    partition.take_all(batch, verdicts)
                 waiting, partition.again = partition.again, []
         return partition.done
 
@@ -237,8 +238,8 @@ class Scan:
                 bytes=sum(entries.size) - self._united_bytes,
                 skipped=dict(sorted(found.skipped.items())),
                 groups=len(groups),
-                redundant_files=sum(len(members) - 1 for _, members in classes),
-                reclaimable_bytes=sum(entries.size[members[0]] * (len(members) - 1) for _, members in classes),
+                redundant_files=sum(count - 1 for _, count in classes.outlines()),
+                reclaimable_bytes=sum(entries.size[first] * (count - 1) for first, count in classes.outlines()),
                 bytes_read=self._bytes_read,
                 cache_hits=self._cache_hits,
                 problems=len(problems),

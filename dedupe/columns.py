@@ -1,0 +1,134 @@
+"""Paths and statuses of many files, packed for the way to a worker and unpacked there one by one.  Touches no disk."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterator, Sequence
+from typing import overload
+
+
+class Paths(Sequence[bytes]):
+    """Whole paths, held as folders and one run of names.  A slice shares what it is cut from."""
+
+    __slots__ = ("_ends", "_first", "_folder", "_folders", "_last", "_names")
+
+    def __init__(
+        self, folders: Sequence[bytes], folder: array[int], names: bytes, ends: array[int], first: int = 0
+    ) -> None:
+        self._folders = folders
+        self._folder = folder  # index into `folders`, of each path
+        self._names = names
+        self._ends = ends  # of each name, with a 0 before the first
+        self._first = first
+        self._last = len(folder)
+
+    def __len__(self) -> int:
+        return self._last - self._first
+
+    @overload
+    def __getitem__(self, k: int) -> bytes: ...
+
+    @overload
+    def __getitem__(self, k: slice) -> Paths: ...
+
+    def __getitem__(self, k: int | slice) -> bytes | Paths:
+        if isinstance(k, slice):
+            part = Paths(self._folders, self._folder, self._names, self._ends, self._first)
+            part._first, part._last = self._first + k.start, self._first + k.stop
+            return part
+        k = range(self._first, self._last)[k]
+        return self._folders[self._folder[k]] + self._names[self._ends[k] : self._ends[k + 1]]
+
+    def __iter__(self) -> Iterator[bytes]:
+        folders, folder, names, ends = self._folders, self._folder, self._names, self._ends
+        return (folders[folder[k]] + names[ends[k] : ends[k + 1]] for k in range(self._first, self._last))
+
+
+class Statuses(Sequence[tuple[int, ...]]):
+    """Statuses as plain tuples, held in a column each for what they consist of."""
+
+    __slots__ = ("_columns",)
+
+    def __init__(self, columns: Sequence[array[int]]) -> None:
+        self._columns = columns
+
+    def __len__(self) -> int:
+        return len(self._columns[0])
+
+    @overload
+    def __getitem__(self, k: int) -> tuple[int, ...]: ...
+
+    @overload
+    def __getitem__(self, k: slice) -> Sequence[tuple[int, ...]]: ...
+
+    def __getitem__(self, k: int | slice) -> tuple[int, ...] | Sequence[tuple[int, ...]]:
+        if isinstance(k, slice):
+            return list(zip(*(column[k] for column in self._columns), strict=True))
+        return tuple(column[k] for column in self._columns)
+
+    def __iter__(self) -> Iterator[tuple[int, ...]]:
+        return zip(*self._columns, strict=True)
+
+
+class Column:
+    """Values of one width for some of the files, by index."""
+
+    def __init__(self, width: int) -> None:
+        self._width = width
+        self._values = bytearray()
+        self._known = bytearray()
+
+    def __bool__(self) -> bool:
+        return bool(self._known)
+
+    def _reach(self, i: int) -> None:
+        """Make room for the value of file `i`."""
+        if i >= len(self._known):
+            more = max(i + 1, len(self._known) * 5 // 4) - len(self._known)
+            self._known.extend(bytes(more))
+            self._values.extend(bytes(more * self._width))
+
+    def put(self, i: int, value: bytes) -> None:
+        """Set the value of a file.
+
+        Raises:
+            ValueError: the value has another width.
+        """
+        if len(value) != self._width:
+            raise ValueError(f"{len(value)} bytes in a column of {self._width}")
+        self._reach(i)
+        at = i * self._width
+        self._values[at : at + self._width] = value
+        self._known[i] = 1
+
+    def put_all(self, members: Sequence[int], values: Sequence[bytes | None]) -> None:
+        """Set the values of many files, in rising order of their index; None sets nothing."""
+        first, last = members[0], members[-1]
+        if last - first + 1 == len(members) and None not in values:  # a run, as most are
+            joined = b"".join(values)  # type: ignore[arg-type]
+            self._reach(last)
+            self._values[first * self._width : (last + 1) * self._width] = joined
+            self._known[first : last + 1] = b"\1" * len(members)
+            return
+        for i, value in zip(members, values, strict=True):
+            if value is not None:
+                self.put(i, value)
+
+    def __contains__(self, i: int) -> bool:
+        return i < len(self._known) and self._known[i] == 1
+
+    def has_all(self, members: Sequence[int]) -> bool:
+        """Tell whether every one of the members has a value."""
+        known = self._known
+        return max(members) < len(known) and all(map(known.__getitem__, members))
+
+    def get(self, i: int) -> bytes | None:
+        """Return the value of a file, or None if it has none."""
+        if i >= len(self._known) or not self._known[i]:
+            return None
+        at = i * self._width
+        return bytes(self._values[at : at + self._width])
+
+    def first_words(self) -> Sequence[int]:
+        """Return the first eight bytes of each value as a number, at `index * width / 8`: a key, not a value."""
+        return memoryview(self._values).cast("Q")
