@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from concurrent.futures import Executor
+from typing import TYPE_CHECKING
 
 from dedupe.config import ScanConfig
 from dedupe.progress import Progress, Silent
 from dedupe.result import ScanResult
 from dedupe.scan import Scan
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
 
 
 def find_duplicates(

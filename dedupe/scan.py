@@ -7,12 +7,11 @@ import os
 import time
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import Executor
 from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import compress
 from pathlib import Path
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from dedupe import fingerprint, mounts
 from dedupe.cache import Cache, Learnt
@@ -36,6 +35,9 @@ from dedupe.result import ScanResult, Totals
 from dedupe.suspects import Verdict
 from dedupe.version import __version__
 from dedupe.walk import Listing, walk
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
 
 Sets: TypeAlias = "list[array[int]]"
 _COMPARED = BackendChoice("none", "bytes are compared, so no digest is needed")
