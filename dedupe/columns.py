@@ -4,47 +4,30 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterator, Sequence
-from typing import overload
 
 
-class Paths(Sequence[bytes]):
-    """Whole paths, held as folders and one run of names.  A slice shares what it is cut from."""
+class Paths:
+    """Whole paths, held as folders and one run of names."""
 
-    __slots__ = ("_ends", "_first", "_folder", "_folders", "_last", "_names")
+    __slots__ = ("_ends", "_folder", "_folders", "_names")
 
-    def __init__(
-        self, folders: Sequence[bytes], folder: array[int], names: bytes, ends: array[int], first: int = 0
-    ) -> None:
+    def __init__(self, folders: Sequence[bytes], folder: array[int], names: bytes, ends: array[int]) -> None:
         self._folders = folders
         self._folder = folder  # index into `folders`, of each path
         self._names = names
-        self._ends = ends  # of each name, with a 0 before the first
-        self._first = first
-        self._last = len(folder)
+        self._ends = ends  # of each name
 
     def __len__(self) -> int:
-        return self._last - self._first
-
-    @overload
-    def __getitem__(self, k: int) -> bytes: ...
-
-    @overload
-    def __getitem__(self, k: slice) -> Paths: ...
-
-    def __getitem__(self, k: int | slice) -> bytes | Paths:
-        if isinstance(k, slice):
-            part = Paths(self._folders, self._folder, self._names, self._ends, self._first)
-            part._first, part._last = self._first + k.start, self._first + k.stop
-            return part
-        k = range(self._first, self._last)[k]
-        return self._folders[self._folder[k]] + self._names[self._ends[k] : self._ends[k + 1]]
+        return len(self._folder)
 
     def __iter__(self) -> Iterator[bytes]:
-        folders, folder, names, ends = self._folders, self._folder, self._names, self._ends
-        return (folders[folder[k]] + names[ends[k] : ends[k + 1]] for k in range(self._first, self._last))
+        folders, names, begin = self._folders, self._names, 0
+        for folder, end in zip(self._folder, self._ends, strict=True):
+            yield folders[folder] + names[begin:end]
+            begin = end
 
 
-class Statuses(Sequence[tuple[int, ...]]):
+class Statuses:
     """Statuses as plain tuples, held in a column each for what they consist of."""
 
     __slots__ = ("_columns",)
@@ -54,17 +37,6 @@ class Statuses(Sequence[tuple[int, ...]]):
 
     def __len__(self) -> int:
         return len(self._columns[0])
-
-    @overload
-    def __getitem__(self, k: int) -> tuple[int, ...]: ...
-
-    @overload
-    def __getitem__(self, k: slice) -> Sequence[tuple[int, ...]]: ...
-
-    def __getitem__(self, k: int | slice) -> tuple[int, ...] | Sequence[tuple[int, ...]]:
-        if isinstance(k, slice):
-            return list(zip(*(column[k] for column in self._columns), strict=True))
-        return tuple(column[k] for column in self._columns)
 
     def __iter__(self) -> Iterator[tuple[int, ...]]:
         return zip(*self._columns, strict=True)

@@ -155,18 +155,18 @@ class Entries:
             folder = self.folder[first : last + 1]
             begin = self.ends[first - 1] if first else 0
             names = bytes(self.names[begin : self.ends[last]])
-            ends = array("Q", (0,))
-            ends.extend(map((-begin).__add__, self.ends[first : last + 1]))
+            ends = array("Q", map((-begin).__add__, self.ends[first : last + 1]))
         else:
             folder = array("I", map(self.folder.__getitem__, members))
-            single = [self.name(i) for i in members]
+            whole, ends_of = self.names, self.ends
+            single = [whole[ends_of[i - 1] if i else 0 : ends_of[i]] for i in members]
             names = b"".join(single)
-            ends = array("Q", accumulate(map(len, single), initial=0))
+            ends = array("Q", accumulate(map(len, single)))
         used = sorted(set(folder))
         place = dict(zip(used, range(len(used)), strict=True))
         return Paths([self.folders[f] for f in used], array("I", map(place.__getitem__, folder)), names, ends)
 
-    def packed_statuses(self, members: Sequence[int]) -> Sequence[tuple[int, ...]]:
+    def packed_statuses(self, members: Sequence[int]) -> Iterable[tuple[int, ...]]:
         """Return what the walk saw of many files, likewise."""
         if self.wide or self.far:
             return [tuple(self.status(i)) for i in members]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import xxhash
@@ -40,7 +40,7 @@ class Batch:
     """Files to fingerprint."""
 
     members: Sequence[int]  # what the caller knows them by
-    paths: Sequence[bytes]
+    paths: Iterable[bytes]
     sizes: Sequence[int]  # bytes
 
 
@@ -78,7 +78,7 @@ class Fingerprinter:
     def lost(self, batch: Batch) -> Fingerprints:
         """Return problems for a batch whose workers died."""
         message = "could not be read: its reader died"
-        return Fingerprints([None] * len(batch.paths), [Problem(p, ProblemKind.IO, message) for p in batch.paths])
+        return Fingerprints([None] * len(batch.members), [Problem(p, ProblemKind.IO, message) for p in batch.paths])
 
     def _one(self, path: bytes, size: int) -> bytes | None:
         """Return a file's fingerprint, or None where it ends before `size`."""

@@ -13,31 +13,27 @@ from dedupe.result import File, Group
 
 
 class FoundFiles(Sequence[File]):
-    """Files of one group, by their index in the table of entries; `links` has the other names of some."""
+    """Files of one group, by their index in the table of entries, in the order of their paths."""
 
-    __slots__ = ("_entries", "_links", "_members")
+    __slots__ = ("_entries", "_links", "_members", "_paths")
 
     def __init__(self, entries: Entries, members: Sequence[int], links: Mapping[int, Sequence[int]]) -> None:
+        ordered = sorted(zip(entries.paths(members), members, strict=True))
         self._entries = entries
-        self._members = members
-        self._links = links
+        self._paths = [path for path, _ in ordered]
+        self._members = [i for _, i in ordered]
+        self._links = links  # the other names of some
 
     def __len__(self) -> int:
         return len(self._members)
 
-    def _file(self, i: int) -> File:
-        return next(self._files((i,)))
-
-    def _files(self, members: Sequence[int]) -> Iterator[File]:
+    def __iter__(self) -> Iterator[File]:
         entries, links = self._entries, self._links
-        for i, path in zip(members, entries.paths(members), strict=True):
+        for i, path in zip(self._members, self._paths, strict=True):
             others = tuple(map(outside, entries.paths(links[i]))) if i in links else ()
             modified_ns = entries.times(i)[0] if entries.far else entries.modified_ns[i]
             inode = entries.inode_of(i) if entries.wide else entries.inode[i]
             yield File(outside(path), modified_ns, entries.device[i], inode, others)
-
-    def __iter__(self) -> Iterator[File]:
-        return self._files(self._members)
 
     @overload
     def __getitem__(self, at: int) -> File: ...
@@ -46,9 +42,7 @@ class FoundFiles(Sequence[File]):
     def __getitem__(self, at: slice) -> Sequence[File]: ...
 
     def __getitem__(self, at: int | slice) -> File | Sequence[File]:
-        if isinstance(at, slice):
-            return [self._file(i) for i in self._members[at]]
-        return self._file(self._members[at])
+        return list(self)[at]
 
 
 class FoundGroups(Sequence[Group]):
@@ -83,8 +77,7 @@ class FoundGroups(Sequence[Group]):
 
     def _group(self, at: int) -> Group:
         digest, members = self._classes[self._order[at]]
-        in_order = [i for _, i in sorted(zip(self._entries.paths(members), members, strict=True))]
-        files = FoundFiles(self._entries, in_order, self._links)
+        files = FoundFiles(self._entries, members, self._links)
         return Group(at + 1, self._entries.size[members[0]], self._algorithm, digest, files)
 
     def __iter__(self) -> Iterator[Group]:

@@ -111,7 +111,8 @@ class Scan:
         entries, united = self._found.entries, []
         for members in sets:
             extra: set[int] = set()
-            for names in alike(members, entries.identity):
+            same_inode = alike(members, entries.inode.__getitem__)  # nearly never any; what they are is looked at then
+            for names in (n for suspects in same_inode for n in alike(suspects, entries.identity)):
                 by_path = {entries.path(i): i for i in names}  # a root inside a root can bring one path twice
                 first, *others = (by_path[p] for p in sorted(by_path))
                 extra.update(names)

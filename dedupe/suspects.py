@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, overload
 
@@ -34,8 +34,8 @@ class SuspectsBatch(Sequence[Suspects]):
     def __init__(
         self,
         members: Sequence[int],
-        paths: Sequence[bytes],
-        statuses: Sequence[tuple[int, ...]],
+        paths: Iterable[bytes],
+        statuses: Iterable[tuple[int, ...]],
         sets: Sequence[tuple[int, int, bool, bool]],
     ) -> None:
         self._members = members
@@ -52,11 +52,11 @@ class SuspectsBatch(Sequence[Suspects]):
         return len(self._sets)
 
     def __iter__(self) -> Iterator[Suspects]:
-        end = 0
+        paths, statuses, end = list(self._paths), list(self._statuses), 0
         for size, count, join, mapped in self._sets:
             first, end = end, end + count
             part = slice(first, end)
-            yield Suspects(size, self._members[part], self._paths[part], self._statuses[part], join, mapped)
+            yield Suspects(size, self._members[part], paths[part], statuses[part], join, mapped)
 
     @overload
     def __getitem__(self, n: int) -> Suspects: ...

@@ -95,7 +95,8 @@ class Lister:
         The walk spends its time in this loop, so it calls as little as it can.
         """
         folder, filters, follow = listing.entries.folders[number], self.filters, self.follow
-        any_names, least, most, own = filters.any_names, filters.min_size, filters.max_size, self.own
+        any_names, least, most = filters.any_names, filters.min_size, filters.max_size
+        own = {inode for _, inode in self.own}
         names: list[bytes] = []
         statuses: list[tuple[int, ...]] = []
         others: list[os.DirEntry[bytes]] = []
@@ -109,7 +110,7 @@ class Lister:
                     listing.skipped[reason] += 1
                 else:
                     found = status.of_entry(child, follow=follow)
-                    if found[3:] in own or not least <= found[0] <= most:
+                    if not least <= found[0] <= most or (found[4] in own and found[3:] in self.own):
                         listing.skipped[self._left_out(found)] += 1
                     else:
                         names.append(child.name)

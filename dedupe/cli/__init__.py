@@ -49,4 +49,7 @@ def _options(
 def main() -> None:
     """Run the program and end the process with its exit code."""
     console.prepare()
-    app(windows_expand_args=False)
+    try:
+        app(windows_expand_args=False)
+    except SystemExit as end:
+        console.leave(end.code)

@@ -109,7 +109,7 @@ def guarded(command: Callable[..., Exit]) -> Callable[..., None]:
         except KeyboardInterrupt:
             _at_work.clear()  # a second one ends the program where it is
             say("dedupe: interrupted; what was learnt so far is in the cache")
-            _leave(Exit.INTERRUPTED)
+            leave(Exit.INTERRUPTED)
         _silence_broken_pipes()
         _at_work.clear()
         raise typer.Exit(code)
@@ -127,9 +127,12 @@ def _silence_broken_pipes() -> None:
             os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
-def _leave(code: Exit) -> NoReturn:
-    """End at once: a worker that hangs in a system call must not hold the user up."""
+def leave(code: int | str | None) -> NoReturn:
+    """End at once: all is written and closed, and taking a million objects apart would take longer than a report.
+
+    Neither must a worker that hangs in a system call hold the user up.
+    """
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(OSError, AttributeError):  # a closed stream is None
             stream.flush()
-    os._exit(code)
+    os._exit(code if isinstance(code, int) else bool(code))

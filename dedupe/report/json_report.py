@@ -36,11 +36,12 @@ def render(result: ScanResult, style: Style) -> Iterator[bytes]:
 
 def _groups(result: ScanResult, places: set[bytes]) -> Iterator[str]:
     """Yield the groups, and note the folders of all their names."""
+    known = bool(result.folders)
     for group in result.groups:
         files = list(group.files)
-        for file in files if result.folders else ():
-            for path in (file.path, *file.links):
-                places.add(path[: path.rfind(b"/") + 1 or path.rfind(b"\\") + 1])  # Windows' paths hold no slash
+        if known:  # the folders, up to the last slash, or backslash where there is none, as on Windows
+            paths = [path for file in files for path in (file.path, *file.links)]
+            places.update([path[: path.rfind(b"/") + 1 or path.rfind(b"\\") + 1] for path in paths])
         yield jsontext.group_object(group, files)
 
 

@@ -56,7 +56,7 @@ def group_object(group: Group, files: Sequence[File]) -> str:
     digest = "null" if group.digest is None else f'"{group.digest.hex()}"'
     return (
         f'{{"id": {group.id}, "size": {group.size}, "algorithm": {quoted(group.algorithm)}, "digest": {digest}, '
-        f'"reclaimable_bytes": {group.size * (len(files) - 1)}, "files": [{", ".join(map(_file_object, files))}]}}'
+        f'"reclaimable_bytes": {group.size * (len(files) - 1)}, "files": [{_files(files)}]}}'
     )
 
 
@@ -85,6 +85,20 @@ def contained_object(found: ContainedFolder) -> str:
         f'"bytes": {found.bytes}, "held_files": {found.held_files}, "held_bytes": {found.held_bytes}, '
         f'"linked_files": {found.linked_files}, "left_out": {found.left_out}}}'
     )
+
+
+def _files(files: Sequence[File]) -> str:
+    """Return the objects of a group's files, at once where none has links or a name that is not valid Unicode."""
+    try:
+        plain = [
+            f'{{"path": {quoted(path.decode())}, "modified_ns": {modified_ns}, '
+            f'"device": "{device}", "inode": "{inode}", "links": []}}'
+            for path, modified_ns, device, inode, links in files
+            if not links
+        ]
+    except UnicodeDecodeError:
+        plain = []
+    return ", ".join(plain if len(plain) == len(files) else map(_file_object, files))
 
 
 def _file_object(file: File) -> str:
