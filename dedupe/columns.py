@@ -6,6 +6,12 @@ from array import array
 from collections.abc import Iterator, Sequence
 
 
+def is_run(members: Sequence[int]) -> bool:
+    """Tell whether members follow each other without a gap, so that slices do for them."""
+    first, last = members[0], members[-1]
+    return last - first + 1 == len(members) and all(map(int.__eq__, members, range(first, last + 1)))
+
+
 class Paths:
     """Whole paths, held as folders and one run of names."""
 
@@ -74,9 +80,9 @@ class Column:
         self._known[i] = 1
 
     def put_all(self, members: Sequence[int], values: Sequence[bytes | None]) -> None:
-        """Set the values of many files, in rising order of their index; None sets nothing."""
-        first, last = members[0], members[-1]
-        if last - first + 1 == len(members) and None not in values:  # a run, as most are
+        """Set the values of many files; None sets nothing."""
+        if is_run(members) and None not in values:
+            first, last = members[0], members[-1]
             joined = b"".join(values)  # type: ignore[arg-type]
             self._reach(last)
             self._values[first * self._width : (last + 1) * self._width] = joined

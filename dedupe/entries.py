@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import accumulate, islice
 
-from dedupe.columns import Paths, Statuses
+from dedupe.columns import Paths, Statuses, is_run
 from dedupe.status import Status
 
 _NATIVE = os.sep.encode()
@@ -150,8 +150,8 @@ class Entries:
 
     def packed_paths(self, members: Sequence[int]) -> Paths:
         """Return the paths of many files in a form that is cheap to make and to send."""
-        first, last = members[0], members[-1]
-        if last - first + 1 == len(members):  # a run, as most are
+        if is_run(members):
+            first, last = members[0], members[-1]
             folder = self.folder[first : last + 1]
             begin = self.ends[first - 1] if first else 0
             names = bytes(self.names[begin : self.ends[last]])

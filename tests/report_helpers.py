@@ -73,7 +73,7 @@ def result(
 def hostile_result() -> ScanResult:
     """Return a result whose names try everything: as files, links, folders, problems and roots."""
     paths = [b"/data/" + name for name in HOSTILE]
-    linked = replace(group(2, 5, [b"/data/a", b"/data/b"]).files[0], links=tuple(sorted(paths)))
+    linked = group(2, 5, [b"/data/a", b"/data/b"]).files[0]._replace(links=tuple(sorted(paths)))
     groups = (
         group(1, 4096, paths),
         Group(2, 5, "sha256", b"\xcd" * 32, (linked, File(b"/data/" + HOSTILE[0] + b"/x", -1, 2**63, 2**64 + 1))),

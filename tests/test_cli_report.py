@@ -78,7 +78,7 @@ def test_names_lead_back_to_the_files(cli: Cli, tmp_path: Path) -> None:
     assert len(found.files) == sum(b"/" not in name for name in HOSTILE)
     for file in found.files:
         assert os.stat(file.path).st_ino == file.inode
-    assert cli("report", "r.json", "--format", "json").stdout == document
+    assert cli("report", "r.json", "--format", "json", "--folders").stdout == document
 
 
 @pytest.mark.parametrize("locale", [{"LC_ALL": "C"}, {"PYTHONIOENCODING": "cp932"}, {"PYTHONIOENCODING": "cp1252"}])

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dedupe.entries import Column, Entries, alike
+from dedupe.columns import Column
+from dedupe.entries import Entries, alike
 from dedupe.status import Status
 
 names = st.binary(min_size=1, max_size=9).filter(lambda n: not {0, 47} & set(n))
@@ -113,3 +114,20 @@ def test_a_column_refuses_another_width() -> None:
     """A value that does not fit would shift all that follow."""
     with pytest.raises(ValueError, match="4 bytes in a column of 3"):
         Column(3).put(0, b"four")
+
+
+@given(st.permutations(range(8)), st.integers(1, 8))
+def test_packed_files_are_those_asked_for(order: list[int], count: int) -> None:
+    """Paths and statuses come back in the order asked for, whatever gaps and turns it has."""
+    found = table(
+        [
+            (b"/d", [(b"n%d" % i * i, Status(i, i, i, i, i + 1)) for i in range(5)]),
+            (b"/e", [(b"x", Status(9, 9, 9, 9, 9))] * 3),
+        ]
+    )
+    members = order[:count]
+    assert list(found.packed_paths(members)) == [found.path(i) for i in members]
+    assert list(found.packed_statuses(members)) == [tuple(found.status(i)) for i in members]
+    column = Column(8)
+    column.put_all(members, [i.to_bytes(8, "big") for i in members])
+    assert [column.get(i) for i in range(8)] == [i.to_bytes(8, "big") if i in members else None for i in range(8)]

@@ -76,7 +76,7 @@ def test_hostile_names_and_numbers_survive() -> None:
         names = {path_of(row) for row in database.execute("select path, path_base64 from files")}
         assert names == {path for g in made.groups for file in g.files for path in (file.path, *file.links)}
         assert ("18446744073709551617",) in [tuple(row) for row in database.execute("select inode from files")]
-    late = replace(made.groups[0].files[0], modified_ns=2**64)
+    late = made.groups[0].files[0]._replace(modified_ns=2**64)
     huge = replace(made, groups=[replace(made.groups[0], files=(late, *made.groups[0].files[1:]))])
     with opened(huge) as database:
         assert database.execute("select count(*) from files where modified_ns is null").fetchone()[0] == 1

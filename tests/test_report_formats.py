@@ -53,7 +53,7 @@ def test_text_tells_groups_sums_skips_and_problems() -> None:
         problems,
         {SkipReason.SYMLINK: 1, SkipReason.EMPTY: 1203},
     )
-    files = tuple(replace(file, links=(file.path + b"2",)) for file in made.groups[0].files[:1])
+    files = tuple(file._replace(links=(file.path + b"2",)) for file in made.groups[0].files[:1])
     made = replace(made, groups=[replace(made.groups[0], files=(*files, *made.groups[0].files[1:])), made.groups[1]])
     assert rendered("text", made).decode().splitlines() == [
         "Group 1: 2 files of 3.0 MiB, 3.0 MiB reclaimable",

@@ -82,7 +82,7 @@ def test_only_inexact_texts_have_base64() -> None:
 def test_the_folder_of_a_link_is_written() -> None:
     """A folder that holds nothing but a further name of a grouped file matters, too."""
     (first, second) = group(1, 5, [b"/data/a/1", b"/data/b/1"]).files
-    linked = replace(group(1, 5, [b"/x", b"/y"]), files=(replace(first, links=(b"/data/c/link",)), second))
+    linked = replace(group(1, 5, [b"/x", b"/y"]), files=(first._replace(links=(b"/data/c/link",)), second))
     counts = dict.fromkeys((b"/data/a", b"/data/b", b"/data/c"), FolderCount(1, 5, 0))
     document = json.loads(rendered("json", result([linked], folders=counts)))
     assert [folder["path"] for folder in document["folders"]] == ["/data/a", "/data/b", "/data/c"]
