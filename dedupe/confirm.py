@@ -6,6 +6,7 @@ class; only the first file of a class is hashed.  A file alone in its class is n
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Sequence
 from contextlib import ExitStack
@@ -106,7 +107,9 @@ class Confirmer:
         """Return a hasher for a file of `size` bytes, or None where no digest is asked for."""
         if self.backend is not None:
             return self.backend.hasher(self.algorithm, data, size_hint=size)
-        return xxhash.xxh3_128(data) if join else None  # only to say which classes should be compared with each other
+        # Only to say which classes should be compared with each other; not by xxh3, whose collisions can be made: they
+        # would be compared without end.
+        return hashlib.sha256(data) if join else None
 
     def _small(self, s: Suspects) -> Verdict:
         """Judge files that fit in memory: read each at once, compare it with the first of each class."""

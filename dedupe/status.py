@@ -76,4 +76,15 @@ else:
         """Open a file for reading; a link only with `follow`.  The caller checks that it is the file it expects."""
         return os.open(path, _FLAGS if follow else _FLAGS | os.O_NOFOLLOW)
 
-    read_at = os.pread  # fails on a pipe that took the file's place, whose data a plain read would steal
+    def read_at(descriptor: int, length: int, offset: int) -> bytes:
+        """Read bytes at a place of an open file; fewer only where the file ends.
+
+        Reading by position fails on a pipe that took the file's place, whose data a plain read would steal.
+        """
+        data = os.pread(descriptor, length, offset)
+        while data and len(data) < length:  # some FUSE file systems return less than there is
+            more = os.pread(descriptor, length - len(data), offset + len(data))
+            if not more:
+                break
+            data += more
+        return data

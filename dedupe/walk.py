@@ -186,7 +186,7 @@ def walk(
     own = {(s.device, s.inode) for p in own_files if (s := _status_or_none(p))}
     rules = Lister(
         filters=Filters.of(config),
-        boundaries=frozenset(roots),
+        boundaries=frozenset(),
         own=frozenset(own),
         one_file_system=config.one_file_system,
         follow=config.follow_symlinks,
@@ -196,6 +196,7 @@ def walk(
     folders: dict[bytes, int] = {}  # of roots that are files
     for root in roots:
         _start(rules, total, root, folders)
+    rules.boundaries = frozenset(path for path, _ in total.waiting)  # of a million roots that are files, none
     yield total
     while total.waiting:
         if config.follow_symlinks or len(total.waiting) < _WIDTH or not pool.is_warm(len(total.entries)):

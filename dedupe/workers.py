@@ -11,7 +11,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, ProcessPoolExecutor, wait
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -35,11 +35,21 @@ def _context() -> multiprocessing.context.BaseContext:
     return multiprocessing.get_context("forkserver" if sys.platform == "linux" else "spawn")
 
 
+def _block_interrupts(masked: Iterable[int] | None = None) -> Iterable[int]:
+    """Hold back Ctrl-C for the processes that are made now, or set the signals held back to `masked`."""
+    if sys.platform != "win32":
+        if masked is None:
+            return signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        signal.pthread_sigmask(signal.SIG_SETMASK, masked)
+    return ()
+
+
 def _begin(slots: Any, numbers: Any) -> None:
     """Prepare a worker: Ctrl-C is the main process's affair, and a worker must not outlive it."""
     if sys.platform == "win32":
         windows.expose_placeholders()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    _block_interrupts(())
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     with numbers.get_lock():
         numbers.value += 1
@@ -78,9 +88,12 @@ class Workers:
             return self._given
         if self._own is None:
             context = _context()
+            # Ctrl-C between a worker's birth and `_begin` would print a traceback of the worker's
+            masked = _block_interrupts()
             self._slots = context.RawArray("Q", self._jobs + 1) if self._slots is None else self._slots
             self._own = ProcessPoolExecutor(self._jobs, context, _begin, (self._slots, context.Value("i", 0)))
             self._own.submit(_nothing)
+            _block_interrupts(masked)
         return self._own
 
     def run(

@@ -16,7 +16,9 @@ from dedupe.errors import UsageError
 if TYPE_CHECKING:
     from dedupe.result import ScanResult
 
-_XXH3 = "xxh3 is a fingerprint, not a proof: where a remembered xxh3 digest stands for a file, equality is not proven."
+_XXH3 = (
+    "xxh3 is a fingerprint, not a proof: groups that rest on it, as remembered and very large ones do, are not proven."
+)
 
 
 _Paths = Annotated[list[str] | None, typer.Argument(metavar="PATH...", help="Files and folders to look at.")]
