@@ -11,34 +11,36 @@ import contextlib
 import os
 import sqlite3
 import stat
-import sys
+import struct
 import time
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from operator import itemgetter
+from typing import Any, NamedTuple
 
 import xxhash
 
-from dedupe import fingerprint, names, schema
+from dedupe import fingerprint, schema
+from dedupe.cachefile import connect, explain, files_of, is_broken, set_aside, shown
 from dedupe.entries import Entries
 from dedupe.errors import CacheError
-from dedupe.status import Status
 
 RACY_NS = 2_000_000_000  # FAT keeps times to two seconds, the coarsest of all
-_WAIT = 5.0  # seconds to wait for another process's write before going on without
 _KEYS = 500  # paths looked up by one statement: 1.35 us each, against 4.2 one at a time
-_ROWS = 2000  # rows written by one statement
+_ROWS = 20_000  # rows written by one statement, sorted: neighbours in the index cost one page
 _FAR = 1 << 63  # nanoseconds: a file dated beyond the year 2262 has no row, as SQLite could not hold its times
 _COMMIT = 1.0  # seconds between commits: what a kill may cost
 _NAMES = ", ".join(name for name, _ in schema.COLUMNS)
 _INSERT = f"INSERT OR REPLACE INTO files ({_NAMES}) VALUES ({', '.join('?' * len(schema.COLUMNS))})"  # noqa: S608
-_SELECT = f"SELECT {_NAMES} FROM files"  # noqa: S608 - the names are ours
+_SELECT = "SELECT path, algorithm, read_ns, layout, fingerprint, marks, digest, seal FROM files"
+_HEAD = struct.Struct("<QqqQQQqqqqqq")  # of a seal: numbers, and lengths, so that no two rows read alike
+_WIDE = 1 << 64
 
 
 class Learnt(NamedTuple):
     """What was learnt of one file."""
 
     path: bytes
-    status: Status  # taken before the content was read
+    status: tuple[int, ...]  # `Status`, taken before the content was read
     fingerprint: bytes
     digest: bytes | None
     marks: bytes = b""
@@ -60,23 +62,22 @@ def default_path() -> str:
     return os.path.join(platformdirs.user_cache_dir("dedupe", appauthor=False), "cache.db")
 
 
-def files_of(path: str) -> list[str]:
-    """Return the files that a cache at `path` consists of; SQLite follows a link before it names its logs."""
-    real = os.path.realpath(path)
-    return [real + end for end in ("", "-wal", "-shm", "-journal")]
-
-
-def is_settled(status: Status, read_ns: int) -> bool:
+def is_settled(status: tuple[int, ...], read_ns: int) -> bool:
     """Tell whether a file was at rest when it was looked at: any later edit must then show in its times."""
-    return status.modified_ns + RACY_NS < read_ns and status.changed_ns + RACY_NS < read_ns
+    return max(status[1:3]) + RACY_NS < read_ns
 
 
-def _shown(path: str) -> str:
-    return names.text(os.fsencode(path))  # notes go into reports, which hold no lone surrogates
+def _seal(
+    path: bytes, status: tuple[int, ...], known: tuple[int, int], print_: bytes, marks: bytes, digest: bytes | None
+) -> bytes:
+    """Return the seal of a row: it fits only if not a bit of the row, and nothing of the file's status, has changed.
 
-
-def _seal(row: Sequence[object]) -> bytes:
-    return xxhash.xxh3_64_digest(repr(row).encode())
+    `known` is the clock before the file was looked at and the version of the sample layout.
+    """
+    size, modified, changed, device, inode = status
+    lengths = (len(path), len(print_), len(marks), -1 if digest is None else len(digest))
+    head = _HEAD.pack(size, modified, changed, device, inode % _WIDE, inode // _WIDE, *known, *lengths)
+    return xxhash.xxh3_64_digest(b"".join((head, path, print_, marks, digest or b"")))
 
 
 class Cache:
@@ -129,43 +130,40 @@ class Cache:
             self._connection = None
             self._foreign = isinstance(error, schema.ForeignError)
             assert self._path is not None
-            self.notes.append(f"The cache {_shown(self._path)} {explain(error)}: this scan goes on without it.")
+            self.notes.append(f"The cache {shown(self._path)} {explain(error)}: this scan goes on without it.")
             if is_broken(error):
                 self.notes += set_aside(self._path)
 
     def recall(self, entries: Entries, members: Sequence[int]) -> Iterator[Recalled]:
-        """Yield what may be believed of the members."""
+        """Yield what may be believed of the members; quickest where they come as they were listed."""
         for first in range(0, len(members), _KEYS):
             part = members[first : first + _KEYS]
-            by_path = dict(zip(entries.paths(part), part, strict=True))
-            found: list[tuple[object, ...]] = []
+            files = zip(part, entries.packed_statuses(part), strict=True)
+            by_path = dict(zip(entries.packed_paths(part), files, strict=True))
+            found: list[tuple[Any, ...]] = []
             with self._guard():
                 if self._connection is None:
                     return
                 marks = ",".join("?" * len(by_path))
                 found = self._connection.execute(f"{_SELECT} WHERE path IN ({marks})", list(by_path)).fetchall()
-            yield from self._believed(entries, by_path, found)
+            yield from self._believed(by_path, found)
 
     def _believed(
-        self, entries: Entries, by_path: dict[bytes, int], rows: list[tuple[object, ...]]
-    ) -> Iterator[Recalled]:
+        self, by_path: dict[bytes, tuple[int, tuple[int, ...]]], rows: list[tuple[Any, ...]]
+    ) -> list[Recalled]:
+        """Return what may be believed of rows: those whose seal fits the files as they are now."""
         best: dict[int, Recalled] = {}
-        for row in rows:
-            path, algorithm, size, modified, changed, device, inode, read_ns, layout, print_, marks, digest, seal = row
-            i = by_path[path]  # type: ignore[index]
-            now = entries.status(i)
-            if (
-                (size, modified, changed) != now[:3]
-                or (device, inode) != (str(now.device), str(now.inode))
-                or layout != fingerprint.LAYOUT
-                or seal != _seal(row[:-1])
-                or not is_settled(now, read_ns)  # type: ignore[arg-type]
-            ):
+        for path, algorithm, read_ns, layout, print_, marks, digest, seal in rows:
+            i, now = by_path[path]
+            try:
+                fits = seal == _seal(path + algorithm.encode(), now, (read_ns, layout), print_, marks, digest)
+            except (TypeError, AttributeError, struct.error):  # another program wrote into it
                 continue
-            wanted = digest if algorithm == self._algorithm else None
-            if i not in best or wanted:
-                best[i] = Recalled(i, print_, wanted, marks)  # type: ignore[arg-type]
-        yield from best.values()
+            if fits and layout == fingerprint.LAYOUT and is_settled(now, read_ns):
+                wanted = digest if algorithm == self._algorithm else None
+                if i not in best or wanted:
+                    best[i] = Recalled(i, print_, wanted, marks)
+        return list(best.values())
 
     def remember(self, learnt: Sequence[Learnt]) -> None:
         """Take in what was learnt, and commit every second or so."""
@@ -175,20 +173,42 @@ class Cache:
             size, modified, changed, device, inode = status
             if not all(-_FAR <= n < _FAR for n in (modified, changed)):
                 continue
-            row = (
-                path, self._algorithm, size, modified, changed, str(device), str(inode),
-                self._read_ns, fingerprint.LAYOUT, print_, marks, digest,
-            )  # fmt: skip
-            self._rows.append((*row, _seal(row)))
-        if len(self._rows) >= _ROWS or time.monotonic() > self._committed + _COMMIT:
+            known = (self._read_ns, fingerprint.LAYOUT)
+            seal = _seal(path + self._algorithm.encode(), status, known, print_, marks, digest)
+            self._rows.append(
+                (
+                    path,
+                    self._algorithm,
+                    size,
+                    modified,
+                    changed,
+                    str(device),
+                    str(inode),
+                    *known,
+                    print_,
+                    marks,
+                    digest,
+                    seal,
+                )
+            )
+        if time.monotonic() > self._committed + _COMMIT:
             self.commit()
+        elif len(self._rows) >= _ROWS:
+            self._write()
+
+    def _write(self) -> None:
+        """Hand what was taken in to SQLite, in the order of its index."""
+        rows, self._rows = sorted(self._rows, key=itemgetter(0)), []
+        if rows and self._connection is not None:
+            with self._guard():
+                self._connection.executemany(_INSERT, rows)
 
     def commit(self) -> None:
         """Write what was taken in, so that nothing but a lost disk can take it away."""
-        rows, self._rows = self._rows, []
-        if rows and self._connection is not None:
-            with self._guard(), self._connection:
-                self._connection.executemany(_INSERT, rows)
+        self._write()
+        with self._guard():
+            if self._connection is not None:
+                self._connection.commit()
         self._committed = time.monotonic()
 
     def remember_roots(self, roots: Sequence[bytes], scanned: str) -> None:
@@ -211,86 +231,3 @@ class Cache:
             with contextlib.suppress(sqlite3.Error):
                 self._connection.close()
             self._connection = None
-
-
-def connect(path: str, notes: list[str]) -> tuple[sqlite3.Connection, bool]:
-    """Open a cache, made if need be; return the connection and whether it can be written.
-
-    A broken one is set aside, told in `notes`, and a new one made.
-
-    Raises:
-        CacheError, sqlite3.Error, OSError: it cannot be used.
-    """
-    if os.path.isdir(path):
-        raise CacheError("is a folder (name a file with --cache)")
-    if os.path.exists(path) and not os.path.isfile(path):
-        raise CacheError("is not a regular file (name another with --cache)")
-    try:
-        return _open(path)
-    except (sqlite3.DatabaseError, CacheError) as error:
-        if not is_broken(error):
-            raise
-        notes.append(f"The cache {_shown(path)} {explain(error)}.")
-        notes += set_aside(path)
-        return _open(path)
-
-
-def _open(path: str) -> tuple[sqlite3.Connection, bool]:
-    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-    if not os.path.exists(path):
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))  # before SQLite does, which would ask the umask alone
-    writable = os.access(path, os.W_OK) and os.access(os.path.dirname(path), os.W_OK)
-    if not writable and not os.access(path, os.R_OK):
-        raise CacheError("may not be read by you (its owner can change that)")
-    name = os.fsencode(path).replace(b"%", b"%25").replace(b"?", b"%3f").replace(b"#", b"%23")
-    # a database in WAL mode cannot be opened where nothing may be written, except as immutable
-    target = f"file:{os.fsdecode(name)}" + ("" if writable else "?immutable=1")
-    if sys.platform == "win32":
-        target = target.replace("\\", "/").replace("file:", "file:///", 1)
-    connection = sqlite3.connect(target, uri=True, timeout=_WAIT)
-    try:
-        schema.prepare(connection, path, writable=writable, wait=_WAIT)
-    except BaseException:
-        connection.close()
-        raise
-    return connection, writable
-
-
-def is_broken(error: Exception) -> bool:
-    """Tell whether an error means that the file itself is damaged, not merely locked, full or someone else's."""
-    if isinstance(error, schema.BrokenError):
-        return True
-    code = getattr(error, "sqlite_errorcode", None)
-    return code is not None and code & 0xFF in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
-
-
-def explain(error: Exception) -> str:
-    """Return what an error means, to follow the words "The cache PATH"."""
-    if isinstance(error, CacheError):
-        return str(error)
-    if is_broken(error):
-        return "is damaged"
-    words = {
-        sqlite3.SQLITE_BUSY: "is in use by another program that does not let go of it",
-        sqlite3.SQLITE_LOCKED: "is in use by another program that does not let go of it",
-        sqlite3.SQLITE_FULL: "cannot grow, since its disk is full",
-        sqlite3.SQLITE_READONLY: "cannot be written",
-        sqlite3.SQLITE_CANTOPEN: "cannot be opened (check who owns it and its folder)",
-    }
-    code = getattr(error, "sqlite_errorcode", None)
-    if code is not None and code & 0xFF in words:
-        return words[code & 0xFF]
-    return f"cannot be used ({getattr(error, 'strerror', None) or error})"
-
-
-def set_aside(path: str) -> list[str]:
-    """Rename a damaged cache so that nothing is lost; return notes for the user."""
-    aside = f"{path}.damaged-{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}"
-    try:
-        for end in ("-wal", "-shm", "-journal"):
-            with contextlib.suppress(FileNotFoundError):
-                os.replace(path + end, aside + end)
-        os.replace(path, aside)
-    except OSError as error:
-        return [f"It could not be set aside: {error.strerror}."]
-    return [f"It was set aside as {_shown(aside)}."]

@@ -8,7 +8,7 @@ import sqlite3
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from dedupe.cache import connect, explain
+from dedupe.cachefile import connect, explain
 from dedupe.errors import CacheError
 
 _AT_ONCE = 1000  # rows dropped by one statement
@@ -72,13 +72,15 @@ def prune(path: str) -> tuple[int, int]:
         known = connection.execute("SELECT CAST(path AS BLOB), device, inode FROM roots")
         roots = [row[0] for row in known if _is_readable(*row)]
         gone = []
-        rows = connection.execute("SELECT rowid, CAST(path AS BLOB), device FROM files ORDER BY path")
-        for number, file, device in rows:
+        rows = connection.execute("SELECT path, algorithm, CAST(path AS BLOB), device FROM files ORDER BY path")
+        for path_, algorithm, file, device in rows:
             if any(_is_below(file, root) for root in roots) and _is_gone(file, device):
-                gone.append((number,))
+                gone.append((path_, algorithm))
         with connection:
             for first in range(0, len(gone), _AT_ONCE):
-                connection.executemany("DELETE FROM files WHERE rowid = ?", gone[first : first + _AT_ONCE])
+                connection.executemany(
+                    "DELETE FROM files WHERE path = ? AND algorithm = ?", gone[first : first + _AT_ONCE]
+                )
         _shrink(connection)
         return len(gone), connection.execute("SELECT count(*) FROM files").fetchone()[0]
 

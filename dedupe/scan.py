@@ -6,7 +6,7 @@ import contextlib
 import os
 import time
 from array import array
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import compress
@@ -134,7 +134,7 @@ class Scan:
         if not self._cache.usable:
             return
         with self._phase("recall", None):
-            members = array("I", (i for s in sets for i in s))
+            members = self._as_listed(i for s in sets for i in s)
             for i, value, digest, marks in self._cache.recall(entries, members):
                 self._prints.put(i, value)
                 if marks:
@@ -143,13 +143,17 @@ class Scan:
                     self._digests.put(i, digest)
                 self._cache_hits += 1
 
+    def _as_listed(self, members: Iterable[int]) -> array[int]:
+        """Return files in the order in which they were listed: what lies together is read and looked up together."""
+        asked = bytearray(len(self._found.entries))
+        for i in members:
+            asked[i] = 1
+        return array("I", compress(range(len(asked)), asked))
+
     def same_fingerprint(self, sets: Sets) -> Sets:
         """Return the sets of two or more files of one size and fingerprint; files that cannot be read drop out."""
         entries, prints = self._found.entries, self._prints
-        asked = bytearray(len(entries))
-        for i in (i for s in sets for i in s if i not in prints):
-            asked[i] = 1
-        unknown = array("I", compress(range(len(entries)), asked))  # as listed: what lies together is read together
+        unknown = self._as_listed(i for s in sets for i in s if i not in prints)
         done = 0
         with self._phase("fingerprint", len(unknown)):
             self._pool.is_warm(len(unknown))
@@ -159,7 +163,7 @@ class Scan:
             ):
                 prints.put_all(batch.members, found.values)
                 if self._cache.usable:
-                    self._remember([i for i in batch.members if i in prints], None)
+                    self._remember([i for i in batch.members if i in prints], {}, {})
                 self._found.problems += found.problems
                 self._bytes_read += found.bytes_read
                 done += len(batch.members)
@@ -188,34 +192,35 @@ class Scan:
                 for batch, verdicts in self._pool.run(
                     task, batches, at_once=self._most, tick=lambda n: self._progress.reach(n - begun)
                 ):
-                    for verdict in verdicts:
-                        self._take(verdict)
+                    self._take(verdicts)
                     partition.take_all(batch, verdicts)
                 waiting, partition.again = partition.again, []
         return partition.done
 
-    def _take(self, verdict: Verdict) -> None:
-        """Count and remember what one verdict says."""
-        self._found.problems += verdict.problems
-        self._bytes_read += verdict.bytes_read
-        if self._backend is None:
-            return
-        if self._cache.usable:
-            marks = {i: m for m, members in verdict.apart for i in members}
+    def _take(self, verdicts: Sequence[Verdict]) -> None:
+        """Count and remember what verdicts say."""
+        digests: dict[int, bytes | None] = {}
+        marks: dict[int, bytes] = {}
+        for verdict in verdicts:
+            self._found.problems += verdict.problems
+            self._bytes_read += verdict.bytes_read
+            for told, members in verdict.apart:
+                marks.update(dict.fromkeys(members, told))
             for digest, members in verdict.classes:
-                self._remember(members, digest, marks)
-            digested = {i for _, members in verdict.classes for i in members} if marks else set()
-            self._remember([i for i in marks if i not in digested], None, marks)
+                digests.update(dict.fromkeys(members, digest))
+        if self._backend is not None and (digests or marks):
+            self._remember(list({**digests, **marks}), digests, marks)
 
-    def _remember(self, members: Sequence[int], digest: bytes | None, marks: Mapping[int, bytes] | None = None) -> None:
-        if not self._cache.usable:
+    def _remember(
+        self, members: Sequence[int], digests: Mapping[int, bytes | None], marks: Mapping[int, bytes]
+    ) -> None:
+        """Have the cache remember what was learnt of some files."""
+        if not self._cache.usable or not members:
             return
-        entries, prints, marks = self._found.entries, self._prints, marks or {}
+        entries, prints = self._found.entries, self._prints
+        seen = zip(members, entries.packed_paths(members), entries.packed_statuses(members), strict=True)
         self._cache.remember(
-            [
-                Learnt(entries.path(i), entries.status(i), prints.get(i) or b"", digest, marks.get(i, b""))
-                for i in members
-            ]
+            [Learnt(path, now, prints.get(i) or b"", digests.get(i), marks.get(i, b"")) for i, path, now in seen]
         )
 
     @property

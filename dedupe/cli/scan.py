@@ -105,7 +105,8 @@ def scan(
     if cache is not None and no_cache:
         raise UsageError("--cache and --no-cache contradict each other: give one of them.")
     gc.disable()  # a scan makes no cycles worth finding, and looking for them took a fifth of its time
-    from dedupe.cache import default_path, files_of
+    from dedupe.cache import default_path
+    from dedupe.cachefile import files_of
     from dedupe.cli.output import Outputs, standard_output
     from dedupe.find import find_duplicates
     from dedupe.progress import Bars, Silent
