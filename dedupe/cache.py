@@ -13,7 +13,7 @@ import sqlite3
 import stat
 import struct
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from operator import itemgetter
 from typing import Any, NamedTuple
 
@@ -31,7 +31,7 @@ _FAR = 1 << 63  # nanoseconds: a file dated beyond the year 2262 has no row, as 
 _COMMIT = 1.0  # seconds between commits: what a kill may cost
 _NAMES = ", ".join(name for name, _ in schema.COLUMNS)
 _INSERT = f"INSERT OR REPLACE INTO files ({_NAMES}) VALUES ({', '.join('?' * len(schema.COLUMNS))})"  # noqa: S608
-_SELECT = "SELECT path, algorithm, read_ns, layout, fingerprint, marks, digest, seal FROM files"
+_SELECT = f"SELECT {_NAMES} FROM files"  # noqa: S608 - the names are ours
 _HEAD = struct.Struct("<QqqQQQqqqqqq")  # of a seal: numbers, and lengths, so that no two rows read alike
 _WIDE = 1 << 64
 
@@ -87,10 +87,12 @@ class Cache:
         path: the file; made, with its folder, if it is not there.  None remembers nothing.
         algorithm: whose digests are looked up and stored.
         read_ns: the clock before the first file was looked at.
-        scanned: the path lies inside a scanned folder, where a file that is no database is a user's, not a damaged one.
+        scanned: tells whether the path lies inside a scanned folder, where what is no database is a user's file.
     """
 
-    def __init__(self, path: str | bytes | None, algorithm: str, read_ns: int, *, scanned: bool = False) -> None:
+    def __init__(
+        self, path: str | bytes | None, algorithm: str, read_ns: int, *, scanned: Callable[[], bool] = bool
+    ) -> None:
         self.notes: list[str] = []
         self._path = os.path.abspath(os.fsdecode(path)) if path is not None else None
         self._algorithm = str(algorithm)  # an enum's repr would go into the seal, but SQLite returns plain text
@@ -102,7 +104,7 @@ class Cache:
         self._foreign = False
         if self._path is not None:
             with self._guard():
-                if scanned:
+                if not schema.is_database(self._path) and scanned():
                     schema.refuse_data(self._path)
                 self._connection, self._writable = connect(self._path, self.notes)
 
@@ -153,8 +155,10 @@ class Cache:
     ) -> list[Recalled]:
         """Return what may be believed of rows: those whose seal fits the files as they are now."""
         best: dict[int, Recalled] = {}
-        for path, algorithm, read_ns, layout, print_, marks, digest, seal in rows:
+        for path, algorithm, *stored, read_ns, layout, print_, marks, digest, seal in rows:
             i, now = by_path[path]
+            if stored != [*now[:3], str(now[3]), str(now[4])]:
+                continue
             try:
                 fits = seal == _seal(path + algorithm.encode(), now, (read_ns, layout), print_, marks, digest)
             except (TypeError, AttributeError, struct.error):  # another program wrote into it
@@ -191,24 +195,15 @@ class Cache:
                     seal,
                 )
             )
-        if time.monotonic() > self._committed + _COMMIT:
+        if len(self._rows) >= _ROWS or time.monotonic() > self._committed + _COMMIT:
             self.commit()
-        elif len(self._rows) >= _ROWS:
-            self._write()
-
-    def _write(self) -> None:
-        """Hand what was taken in to SQLite, in the order of its index."""
-        rows, self._rows = sorted(self._rows, key=itemgetter(0)), []
-        if rows and self._connection is not None:
-            with self._guard():
-                self._connection.executemany(_INSERT, rows)
 
     def commit(self) -> None:
-        """Write what was taken in, so that nothing but a lost disk can take it away."""
-        self._write()
-        with self._guard():
-            if self._connection is not None:
-                self._connection.commit()
+        """Write what was taken in, so that nothing but a lost disk can take it away; holds no lock afterwards."""
+        rows, self._rows = sorted(self._rows, key=itemgetter(0)), []
+        if rows and self._connection is not None:
+            with self._guard(), self._connection:
+                self._connection.executemany(_INSERT, rows)
         self._committed = time.monotonic()
 
     def remember_roots(self, roots: Sequence[bytes], scanned: str) -> None:

@@ -11,6 +11,7 @@ import time
 from dedupe import names, schema
 from dedupe.errors import CacheError
 
+_ENDINGS = (".db", ".sqlite", ".sqlite3")  # of files that are databases even if they do not look like one any more
 _WAIT = 5.0  # seconds to wait for another process's write before going on without
 
 
@@ -37,6 +38,8 @@ def connect(path: str, notes: list[str]) -> tuple[sqlite3.Connection, bool]:
         raise CacheError("is a folder (name a file with --cache)")
     if os.path.exists(path) and not os.path.isfile(path):
         raise CacheError("is not a regular file (name another with --cache)")
+    if not path.endswith(_ENDINGS):
+        schema.refuse_data(path)
     try:
         return _open(path)
     except (sqlite3.DatabaseError, CacheError) as error:

@@ -30,9 +30,12 @@ def _opened(path: str) -> Iterator[sqlite3.Connection]:
     """Open a cache that is there; its failures become CacheError."""
     if not os.path.exists(path):
         raise CacheError(f"There is no cache at {path}.")
+    notes: list[str] = []
     try:
-        notes: list[str] = []
-        connection, _ = connect(path, notes)
+        try:
+            connection, _ = connect(path, notes)
+        except CacheError as error:
+            raise CacheError(f"The cache {path} {error}.") from error
         with contextlib.closing(connection):
             if notes:
                 raise CacheError(" ".join(notes))

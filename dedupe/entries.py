@@ -177,10 +177,11 @@ class Entries:
         """Return when a file was modified and changed, whatever the year."""
         return self.far.get(i) or (self.modified_ns[i], self.changed_ns[i])
 
-    def identity(self, i: int) -> tuple[int, int] | bytes:
+    def identity(self, i: int) -> tuple[int, ...] | bytes:
         """Return what two names of one physical file share; without an inode number each path stands alone."""
         inode = self.inode_of(i)
-        return (inode, self.device[i]) if inode else self.path(i)
+        # with the times, as a number that was given up may be another file's by now
+        return (inode, self.device[i], *self.times(i)) if inode else self.path(i)
 
 
 def alike(

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 from dedupe import mounts
 from dedupe.config import ScanConfig
+from dedupe.paths import outside
 from dedupe.result import SkipReason
 
 # Recycle bins, snapshots of whole folders, and what systems keep for themselves: copies that are no duplicates.
@@ -54,7 +55,7 @@ class _Patterns:
         """Tell whether an entry of a folder (which ends in a separator) is meant."""
         if self.names and self.names.match(os.fsdecode(name)):
             return True
-        return bool(self.paths and self.paths.match(os.fsdecode(folder + name)))
+        return bool(self.paths and self.paths.match(os.fsdecode(outside(folder) + name)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -62,7 +62,7 @@ class Hashing:
 
     def __init__(self, config: HashConfig, progress: Progress, stdin: BinaryIO) -> None:
         cache = os.fsencode(config.cache) if config.cache is not None else None
-        kept = Path(os.fsdecode(cache)).with_name("backends.json") if cache is not None else None
+        kept = Path(os.path.abspath(os.fsdecode(cache))).parent / "backends.json" if cache is not None else None
         self._algorithm = config.algorithm
         self._believe = config.believe
         self._backend, self.choice = choose(config.algorithm, config.backend, measurements=kept)

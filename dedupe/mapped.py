@@ -8,6 +8,8 @@ import os
 import sys
 from typing import Protocol, TypeAlias
 
+from dedupe import status
+
 Window: TypeAlias = mmap.mmap | memoryview
 
 GRANULARITY = 1 << 16  # offsets of maps are multiples of this on Windows; elsewhere a page, which divides it
@@ -41,6 +43,9 @@ class MappedReader:
             self._map = mmap.mmap(self._descriptor, length, access=mmap.ACCESS_READ, offset=offset)
         except ValueError:  # "mmap length is greater than file size": it has shrunk
             return None
+        except OSError:  # some file systems map nothing, and memory may be short
+            data = status.read_at(self._descriptor, length, offset)
+            return memoryview(data) if len(data) == length else None
         if sys.platform != "win32":
             self._map.madvise(mmap.MADV_SEQUENTIAL)
         return self._map

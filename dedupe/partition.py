@@ -75,7 +75,8 @@ class Partition:
     def _parts(self, members: Sequence[int]) -> Iterator[tuple[Sequence[int], bool]]:
         """Yield what must be read to judge one set, and whether it will be joined with more."""
         known = [(d, i) for i in members if (d := self._digest_of(i)) is not None] if self._digest_of else []
-        unknown = [i for i in members if i not in {i for _, i in known}] if known else members
+        remembered = {i for _, i in known}
+        unknown = [i for i in members if i not in remembered] if known else members
         size = self._entries.size[members[0]]
         most = max(2, min(_PART_FILES, _PART_BYTES // max(size, 1))) if size <= SMALL else AT_ONCE
         if not known and len(members) <= most:

@@ -58,7 +58,7 @@ class Scan:
         self._backend: Backend | None = None if bytes_only else any_of(config.confirm, config.backend)
         self._choice = _COMPARED if bytes_only else _UNUSED
         cache = os.fsencode(config.cache) if config.cache is not None else None
-        scanned = cache is not None and any(lies_below(cache, r) for r in self._roots)
+        scanned = lambda: any(lies_below(cache or b"", r) for r in self._roots)  # noqa: E731
         self._cache = Cache(cache, config.confirm, self._clock, scanned=scanned)
         self._pool = Pool(config.jobs, executor)
         self._found = Listing()
@@ -70,7 +70,7 @@ class Scan:
     def _choose(self) -> None:
         """Choose who computes digests, which may take a measurement: not before any is wanted."""
         cache = self._config.cache
-        kept = Path(os.fsdecode(cache)).with_name("backends.json") if cache is not None else None
+        kept = Path(os.path.abspath(os.fsdecode(cache))).parent / "backends.json" if cache is not None else None
         self._backend, self._choice = choose(self._config.confirm, self._config.backend, measurements=kept)
 
     def __enter__(self) -> Scan:
@@ -87,6 +87,7 @@ class Scan:
         self._progress.begin(name, total, in_bytes=in_bytes)
         yield
         self._progress.end()
+        self._cache.commit()  # the next phase may take long, and others wait for what is not committed
         self._phases[name] = self._phases.get(name, 0.0) + time.perf_counter() - begun
 
     def walk(self) -> None:
@@ -96,9 +97,9 @@ class Scan:
             for listing in walk(self._config, self._roots, self._pool, own):
                 self._progress.reach(len(listing.entries))
             self._found = listing
-        roots = {absolute(os.fsencode(r)) for r in self._config.roots}
-        if listing.problems and not len(listing.entries) and len(listing.problems) >= len(roots):
-            first = listing.problems[0]
+        lost = [p for p in listing.problems if p.path in self._roots]
+        if lost and not len(listing.entries) and len({p.path for p in lost}) == len(self._roots):
+            first = lost[0]
             raise NothingUsableError(f"Nothing could be scanned: {os.fsdecode(outside(first.path))} {first.message}.")
         self._cache.remember_roots(self._roots, self._started)
 

@@ -49,16 +49,22 @@ class BrokenError(CacheError):
     """The database is ours but cannot be used: it is set aside."""
 
 
+def is_database(path: str) -> bool:
+    """Tell whether a file is an SQLite database, or could become one: it is empty, or not there."""
+    if not os.path.isfile(path):
+        return True
+    with open(path, "rb") as file:
+        return file.read(len(_MAGIC)) in (b"", _MAGIC)
+
+
 def refuse_data(path: str) -> None:
     """Refuse a file that holds something, but no database.
 
     Raises:
         ForeignError: it does.
     """
-    if os.path.isfile(path):
-        with open(path, "rb") as file:
-            if file.read(len(_MAGIC)) not in (b"", _MAGIC):
-                raise ForeignError("is no cache, but a file among those to be scanned (name another with --cache)")
+    if not is_database(path):
+        raise ForeignError("is no cache, but a file that holds something else (name another with --cache)")
 
 
 def check(connection: sqlite3.Connection) -> bool:

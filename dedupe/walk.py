@@ -11,6 +11,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 
 from dedupe import problems, status, windows
 from dedupe.config import AnyPath, ScanConfig
@@ -20,6 +21,7 @@ from dedupe.pool import Pool
 from dedupe.result import Problem, ProblemKind, SkipReason
 
 _SHARE = 4000  # files that a worker lists before it hands its remaining folders back: some 15 ms of work
+_SLICE = 4096  # entries of a folder that are held as objects at one time
 _WIDTH = 64  # folders waiting before workers are asked to help
 
 
@@ -74,20 +76,25 @@ class Lister:
                 listing.unlisted.append(path)
                 return
             with os.scandir(path) as found:
-                children = list(found)  # at once, so that what is written meanwhile cannot make it endless
+                self._slices(listing, found, listing.entries.enter(path), device)
         except OSError as error:
             listing.problems.append(problems.of_listing(path, error))
             listing.unlisted.append(path)
-            return
-        number, before = listing.entries.enter(path), len(listing.entries)
-        others = self._files(listing, number, children)
-        going_on = len(listing.entries) - before
-        for child in others:
-            try:
-                going_on += self._other(listing, child, device)
-            except OSError as error:
-                listing.problems.append(problems.of_listing(child.path, error))
-        listing.entries.left_out[number] = len(children) - going_on
+
+    def _slices(self, listing: Listing, found: Iterator[os.DirEntry[bytes]], number: int, device: int) -> None:
+        """List a folder slice by slice: a million entries at once would take a gigabyte."""
+        left_out = 0
+        while children := list(islice(found, _SLICE)):
+            before = len(listing.entries)
+            others = self._files(listing, number, children)
+            going_on = len(listing.entries) - before
+            for child in others:
+                try:
+                    going_on += self._other(listing, child, device)
+                except OSError as error:
+                    listing.problems.append(problems.of_listing(child.path, error))
+            left_out += len(children) - going_on
+        listing.entries.left_out[number] = left_out
 
     def _files(self, listing: Listing, number: int, children: list[os.DirEntry[bytes]]) -> list[os.DirEntry[bytes]]:
         """Append the regular files of a folder; return the entries of other kinds.
@@ -160,7 +167,11 @@ class Lister:
 
     def _folder_rule(self, child: os.DirEntry[bytes], device: int) -> SkipReason | None:
         reason = self.filters.of_folder(child.path)
-        if reason is None and self.one_file_system and child.stat(follow_symlinks=self.follow).st_dev != device:
+        if (
+            reason is None
+            and self.one_file_system
+            and os.stat(child.path, follow_symlinks=self.follow).st_dev != device
+        ):
             reason = SkipReason.OTHER_FILE_SYSTEM
         return reason
 
@@ -183,7 +194,7 @@ def walk(
     `roots` are absolute; `own_files` are those that the scan itself writes: they take no part.
     Problems with roots are listed first.  The order of entries depends on the machine: nothing may rely on it.
     """
-    own = {(s.device, s.inode) for p in own_files if (s := _status_or_none(p))}
+    own = {(s.device, s.inode) for p in own_files if (s := _status_or_none(p)) and s.inode}
     rules = Lister(
         filters=Filters.of(config),
         boundaries=frozenset(),

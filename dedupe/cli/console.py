@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import io
 import os
 import signal
 import sys
 import threading
 from collections.abc import Callable, Iterable
-from typing import Any, NoReturn
+from typing import Any, BinaryIO, NoReturn
 
 import typer
 
@@ -38,6 +39,11 @@ def _interrupt(*_: object) -> NoReturn:
     if not _at_work.is_set():
         os._exit(Exit.INTERRUPTED)
     raise KeyboardInterrupt
+
+
+def stdin() -> BinaryIO:
+    """Return standard input as bytes; nothing where it is closed."""
+    return sys.stdin.buffer if sys.stdin is not None else io.BytesIO()
 
 
 def say(sentence: str) -> None:
@@ -108,7 +114,7 @@ def guarded(command: Callable[..., Exit]) -> Callable[..., None]:
             code = Exit.DONE
         except KeyboardInterrupt:
             _at_work.clear()  # a second one ends the program where it is
-            say("dedupe: interrupted; what was learnt so far is in the cache")
+            say("dedupe: interrupted")
             leave(Exit.INTERRUPTED)
         _silence_broken_pipes()
         _at_work.clear()

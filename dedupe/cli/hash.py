@@ -103,7 +103,7 @@ class _Session:
             config = HashConfig(
                 algorithm=algorithm, backend=self._backend, cache=self._cache, jobs=self._jobs, believe=believe
             )
-            made = Hashing(config, self._progress, sys.stdin.buffer)
+            made = Hashing(config, self._progress, console.stdin())
             self._open[algorithm] = self._stack.enter_context(made)
         return self._open[algorithm]
 
@@ -190,7 +190,7 @@ def _check(session: _Session, source: str, algorithm: str | None) -> Exit:
 
 def _read(source: str) -> bytes:
     if source == "-":
-        return sys.stdin.buffer.read()
+        return console.stdin().read()
     with open(source, "rb") as file:
         return file.read()
 

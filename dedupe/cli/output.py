@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import sqlite3
 import stat
 import tempfile
 from collections.abc import Iterable, Sequence
@@ -25,6 +26,8 @@ _OURS = re.compile(
             rb"\xef\xbb\xbfgroup,file,size,algorithm,digest,",
             rb'<!doctype html>.{,4000}<meta name="generator" content="dedupe ',
             rb"No duplicates\.\r?\n",
+            rb"Identical folders: \d",
+            rb"Folders were not compared",
             rb"Group 1: [\d,]+ (empty )?files?[ ,]",
         )
     ),
@@ -51,14 +54,18 @@ class Outputs:
         paths: as given to `--output`.
         roots: nothing below these is overwritten, except a report of our own.
         kept: files that must not be overwritten wherever they lie, such as the cache.
+        anywhere: links are followed, so that any file may be one of those to be scanned.
 
     Raises:
         UsageError: a path's ending names no format, or a file that is to stay would be overwritten.
         NothingUsableError: a file cannot be made where the path says.
     """
 
-    def __init__(self, paths: Sequence[str], roots: Iterable[bytes] = (), kept: Iterable[bytes] = ()) -> None:
+    def __init__(
+        self, paths: Sequence[str], roots: Iterable[bytes] = (), kept: Iterable[bytes] = (), *, anywhere: bool = False
+    ) -> None:
         self._outputs: list[_Output] = []
+        self._anywhere = anywhere
         guarded = list(roots)
         kept_files = {os.path.realpath(k) for k in kept}
         try:
@@ -78,9 +85,11 @@ class Outputs:
             raise UsageError(f"{path} is the cache: name another file to write the report to.")
         if any(o.target == target for o in self._outputs):
             raise UsageError(f"{path} is named twice: give each report a file of its own.")
-        if not _replaceable(target) and any(lies_below(place, r) for r in roots):
+        if not _replaceable(target) and (self._anywhere or any(lies_below(place, r) for r in roots)):
             raise UsageError(f"{path} is one of the files to be scanned: name another file to write the report to.")
         try:
+            with contextlib.suppress(FileNotFoundError):
+                os.lstat(target)  # shows a name that is too long before the work, not after it
             if os.path.exists(target) and not stat.S_ISREG(os.stat(target).st_mode):
                 self._outputs.append(_Output(path, target, form, open(target, "wb"), None))  # noqa: SIM115 - `write` closes it
                 return
@@ -112,11 +121,11 @@ class Outputs:
                     if output.temporary is not None:
                         os.fsync(file.fileno())
                 if output.temporary is not None:
-                    _give_usual_mode(output.temporary)
+                    _give_usual_mode(output.temporary, output.target)
                     os.replace(output.temporary, output.target)
                     output.temporary = None
-            except OSError as error:
-                reason = error.strerror or error
+            except (OSError, sqlite3.Error) as error:  # a database is made in the temporary folder, which may be full
+                reason = getattr(error, "strerror", None) or error
                 raise NothingUsableError(f"The report {output.path} could not be written: {reason}.") from error
 
     def discard(self) -> None:
@@ -174,8 +183,12 @@ def _is_our_database(path: str) -> bool:
     return False
 
 
-def _give_usual_mode(path: str) -> None:
-    """Give a file the mode that a plain open would have given it: temporary files are private."""
-    mask = os.umask(0)
-    os.umask(mask)
-    os.chmod(path, 0o666 & ~mask)
+def _give_usual_mode(path: str, target: str) -> None:
+    """Give a file the mode of the one whose place it takes, or that of any new file: temporary ones are private."""
+    try:
+        mode = stat.S_IMODE(os.stat(target).st_mode)
+    except OSError:
+        mask = os.umask(0)
+        os.umask(mask)
+        mode = 0o666 & ~mask
+    os.chmod(path, mode)

@@ -117,7 +117,9 @@ def scan(
         roots += values.path_list(files_from, null=null)
     kept = None if no_cache else cache or default_path()
     shown = standard_output(format_, output or [])
-    with Outputs(output or [], roots, map(os.fsencode, files_of(kept)) if kept else ()) as outputs:
+    with Outputs(
+        output or [], roots, map(os.fsencode, files_of(kept)) if kept else (), anywhere=follow_symlinks
+    ) as outputs:
         config = ScanConfig(
             roots=roots,
             confirm=confirm,
@@ -136,7 +138,7 @@ def scan(
         )
         bars = Bars() if console.wants_progress(progress) and not quiet else Silent()
         result = find_duplicates(config, progress=bars)
-        outputs.write(result, Style(to_file=True, all_problems=True, folders=True))
+        outputs.write(result, Style(to_file=True, all_problems=True, folders=True, null=null))
     if not quiet:
         _tell(result, shown=shown is not None and shown.name == "text", verbose=verbose)
     if shown is not None:

@@ -39,7 +39,7 @@ def path_list(source: str, *, null: bool) -> list[bytes]:
     """
     try:
         if source == "-":
-            data = sys.stdin.buffer.read()
+            data = console.stdin().read()
         else:
             with open(source, "rb") as file:
                 data = file.read()

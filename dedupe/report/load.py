@@ -36,7 +36,7 @@ def load_report(data: bytes, source: bytes, *, look: peers.Look = look) -> ScanR
     data = data.removeprefix(b"\xef\xbb\xbf")
     try:
         return _dispatch(data, name, look)
-    except (load_json.BrokenReport, UnicodeError) as error:
+    except (load_json.BrokenReport, ValueError) as error:
         raise NothingUsableError(f"The report {name} is broken: {error}.") from error
 
 

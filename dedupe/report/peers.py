@@ -45,7 +45,7 @@ def fclones(document: dict[str, Any], look: Look) -> ScanResult:
         digest = _hex(take(group, "file_hash", str, where), where)
         blocks.append(Block(count(group, "file_len", where), digest, _files(names, look)))
     algorithm = "metro"
-    for before, word in pairwise(command):
+    for before, word in pairwise(command if isinstance(command, list) else []):
         if before in ("--hash-fn", "-h"):
             algorithm = str(word)
     return _result(f"fclones {header.get('version', '')}", algorithm, blocks, str(header.get("timestamp", "")))

@@ -28,7 +28,7 @@ def counted(number: int, noun: str, nouns: str | None = None) -> str:
 
 def percent(part: int, whole: int) -> str:
     """Return `98 %`, rounded, but never 100 % for less than all nor 0 % for more than nothing."""
-    share = round(100 * part / whole)
+    share = round(100 * part / whole) if whole else 0
     if part < whole:
         share = min(share, 99)
     if part:
