@@ -51,10 +51,11 @@ class BrokenError(CacheError):
 
 def is_database(path: str) -> bool:
     """Tell whether a file is an SQLite database, or could become one: it is empty, or not there."""
-    if not os.path.isfile(path):
+    try:
+        with open(path, "rb") as file:
+            return file.read(len(_MAGIC)) in (b"", _MAGIC)
+    except OSError:  # opening it as a database tells the reason
         return True
-    with open(path, "rb") as file:
-        return file.read(len(_MAGIC)) in (b"", _MAGIC)
 
 
 def refuse_data(path: str) -> None:
