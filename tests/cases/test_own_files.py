@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import shutil
@@ -13,6 +14,8 @@ from typing import Any
 
 import pytest
 
+from dedupe.digests import choose
+from dedupe.digests.registry import load
 from tests.cases.common import LINKS, SIGNALS, find, found, need_root, not_on_windows
 from tests.conftest import groups, write
 
@@ -132,6 +135,33 @@ def test_o02_the_cache_inside_a_root(cli: Any, scan_json: Any, top: Path) -> Non
         assert report["totals"]["skipped"]["own-output"] >= 1
     os.link(cache, top / "hard.db")
     assert scan_json(top, "--cache", cache)["totals"]["files"] == 2
+
+
+class _Rival:
+    """Another backend beside hashlib, so that there is something to measure on every system."""
+
+    name = "rival"
+    algorithms = frozenset({"sha256"})
+
+    def hasher(self, algorithm: str, data: bytes = b"", /, **_: object) -> Any:
+        """Return a hasher of hashlib's."""
+        return hashlib.new(algorithm, data)
+
+
+@pytest.mark.parametrize("ours", [True, False])
+def test_o02_measurements_of_backends(top: Path, monkeypatch: pytest.MonkeyPatch, ours: bool) -> None:  # noqa: FBT001
+    """How fast backends are is kept beside a cache of ours only, is not scanned, and overwrites no file of a user."""
+    monkeypatch.setattr(choose, "_contenders", lambda _: ([load("hashlib"), _Rival()], []))
+    write(top / "backends.json", _DATA)
+    cache = top / ("c.db" if ours else "b.bin")
+    for _ in range(2):
+        result = find(top, cache=cache, jobs=1, confirm="sha256")
+        assert found(result, top) == {frozenset({*_PAIR, "backends.json"})}
+        assert result.totals.files == 3
+        assert "measured here" in result.backend.reason
+    assert (top / "backends.json").read_bytes() == _DATA
+    assert (top / "c.db-backends").exists() is ours
+    assert len(list(top.iterdir())) == (5 if ours else 3)
 
 
 @not_on_windows(LINKS)
