@@ -406,8 +406,8 @@ def test_consoles_of_any_code_page_take_any_name(cli: Any, tmp_path: Path, encod
     assert b"Traceback" not in missing.stderr
 
 
-def _children(parent: int) -> set[int]:
-    """Return the processes that another one started, as Windows lists them."""
+def _processes() -> dict[int, int]:
+    """Return the parent of each process, as Windows lists them."""
 
     class Entry(ctypes.Structure):
         """PROCESSENTRY32W."""
@@ -429,13 +429,21 @@ def _children(parent: int) -> set[int]:
     kernel32.CreateToolhelp32Snapshot.restype = ctypes.c_void_p
     snapshot = ctypes.c_void_p(kernel32.CreateToolhelp32Snapshot(2, 0))
     entry = Entry(size=ctypes.sizeof(Entry))
-    children, going_on = set(), kernel32.Process32FirstW(snapshot, ctypes.byref(entry))
+    parents: dict[int, int] = {}
+    going_on = kernel32.Process32FirstW(snapshot, ctypes.byref(entry))
     while going_on:
-        if entry.parent == parent:
-            children.add(entry.process)
+        parents[entry.process] = entry.parent
         going_on = kernel32.Process32NextW(snapshot, ctypes.byref(entry))
     kernel32.CloseHandle(snapshot)
-    return children
+    return parents
+
+
+def _below(process: int) -> set[int]:
+    """Return the processes that one started, and those that they started."""
+    parents, found = _processes(), {process}
+    while more := {child for child, parent in parents.items() if parent in found} - found:
+        found |= more
+    return found - {process}
 
 
 def _until(true: Callable[[], object], seconds: float) -> bool:
@@ -455,9 +463,10 @@ def test_b94_no_worker_outlives_a_killed_program(tmp_path: Path, program: Any) -
     for n in range(20):
         sparse(top / f"{n}", 1 << 30)
     process = program("scan", top, "--cache", cache, "--jobs", "2")
-    assert _until(lambda: len(_children(process.pid)) >= 2, 30)
+    assert _until(lambda: len(_below(process.pid)) >= 2, 30)
+    workers = _below(process.pid)
     process.kill()
     process.communicate(timeout=20)
-    assert _until(lambda: not _children(process.pid), 10)
+    assert _until(lambda: not workers & _processes().keys(), 10)
     assert not find(top / "1", cache=cache).notes
     shutil.rmtree(top)
