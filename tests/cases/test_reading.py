@@ -78,6 +78,27 @@ def test_b51_a_killed_reader_costs_a_retry(tmp_path: Path, monkeypatch: pytest.M
     assert kinds(result) == {"a": "changed"}
 
 
+@pytest.mark.parametrize("starts", [0, 1])
+def test_b51_processes_that_cannot_be_started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, starts: int) -> None:
+    """Where no worker, or one only, can be started, as with too little memory, the scan goes on with what there is."""
+    from multiprocessing.process import BaseProcess
+
+    for name in "abc":
+        sparse(tmp_path / name, _BIG)
+    usual, left = BaseProcess.start, [None] * starts
+
+    def start(self: BaseProcess) -> None:
+        if not left:
+            raise OSError(errno.EAGAIN, "no more processes")
+        left.pop()
+        usual(self)
+
+    monkeypatch.setattr(BaseProcess, "start", start)
+    result = find(tmp_path, jobs=2)
+    assert found(result, tmp_path) == {frozenset("abc")}
+    assert result.problems == []
+
+
 def _special(path: Path, kind: str) -> None:
     """Put something that is no regular file at a path."""
     path.unlink(missing_ok=True)

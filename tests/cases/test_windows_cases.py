@@ -201,7 +201,9 @@ def test_b42_a_name_that_changed_its_case(tmp_path: Path) -> None:
     assert not result.groups
     assert result.totals.files == 2
     shutil.copy(top / "DL/X", top / "z")
-    assert found(find(top, cache=cache), top) == {frozenset({"DL/X", "z"})}
+    (listed,) = (path.relative_to(top).as_posix() for path in top.rglob("*") if path.name.lower() == "x")
+    assert listed == "DL/X" or sys.platform == "win32"  # Wine 8 leaves a name as it was
+    assert found(find(top, cache=cache), top) == {frozenset({listed, "z"})}
 
 
 @not_on_windows("folders there differ in more than case unless one was told otherwise, which Wine cannot do")
