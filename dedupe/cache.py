@@ -15,6 +15,7 @@ import struct
 import time
 from collections.abc import Callable, Iterator, Sequence
 from operator import itemgetter
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import xxhash
@@ -116,9 +117,12 @@ class Cache:
     @property
     def files(self) -> list[bytes]:
         """Return the paths that the cache occupies on disk."""
-        if self._path is None or self._foreign:
-            return []
-        return [os.fsencode(file) for file in files_of(self._path)]
+        return [] if self._path is None or self._foreign else [os.fsencode(file) for file in files_of(self._path)]
+
+    @property
+    def measurements(self) -> Path | None:
+        """Return the file that keeps how fast backends are: only beside a cache that is ours."""
+        return Path(files_of(self._path)[-1]) if self._path is not None and self.usable else None
 
     @contextlib.contextmanager
     def _guard(self) -> Iterator[None]:

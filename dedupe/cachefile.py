@@ -18,7 +18,7 @@ _WAIT = 5.0  # seconds to wait for another process's write before going on witho
 def files_of(path: str) -> list[str]:
     """Return the files that a cache at `path` consists of; SQLite follows a link before it names its logs."""
     real = os.path.realpath(path)
-    return [real + end for end in ("", "-wal", "-shm", "-journal")]
+    return [real + end for end in ("", "-wal", "-shm", "-journal", "-backends")]
 
 
 def shown(path: str) -> str:

@@ -11,14 +11,13 @@ import time
 from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import BinaryIO
 
 from dedupe import mounts, problems, status
 from dedupe.cache import Cache, Learnt
 from dedupe.config import ScanConfig
 from dedupe.confirm import Confirmer
-from dedupe.digests.choose import choose
+from dedupe.digests.choose import any_of, choose
 from dedupe.entries import Entries
 from dedupe.fingerprint import Fingerprinter, batches
 from dedupe.paths import absolute, outside
@@ -62,11 +61,16 @@ class Hashing:
 
     def __init__(self, config: HashConfig, progress: Progress, stdin: BinaryIO) -> None:
         cache = os.fsencode(config.cache) if config.cache is not None else None
-        kept = Path(os.path.abspath(os.fsdecode(cache))).parent / "backends.json" if cache is not None else None
         self._algorithm = config.algorithm
         self._believe = config.believe
-        self._backend, self.choice = choose(config.algorithm, config.backend, measurements=kept)
+        any_of(config.algorithm, config.backend)  # what nobody can do makes no cache
         self._cache = Cache(cache, config.algorithm, time.time_ns())
+        try:
+            found = choose(config.algorithm, config.backend, measurements=self._cache.measurements)
+        except BaseException:
+            self._cache.close()
+            raise
+        self._backend, self.choice = found
         self._pool = Pool(config.jobs)
         self._progress = progress
         self._stdin = stdin

@@ -10,7 +10,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import compress
-from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from dedupe import fingerprint, mounts
@@ -69,8 +68,7 @@ class Scan:
 
     def _choose(self) -> None:
         """Choose who computes digests, which may take a measurement: not before any is wanted."""
-        cache = self._config.cache
-        kept = Path(os.path.abspath(os.fsdecode(cache))).parent / "backends.json" if cache is not None else None
+        kept = self._cache.measurements
         self._backend, self._choice = choose(self._config.confirm, self._config.backend, measurements=kept)
 
     def __enter__(self) -> Scan:

@@ -5,6 +5,7 @@ Imported only when there is work for more than one process: this costs as much t
 
 from __future__ import annotations
 
+import contextlib
 import multiprocessing
 import os
 import signal
@@ -92,7 +93,8 @@ class Workers:
             masked = _block_interrupts()
             self._slots = context.RawArray("Q", self._jobs + 1) if self._slots is None else self._slots
             self._own = ProcessPoolExecutor(self._jobs, context, _begin, (self._slots, context.Value("i", 0)))
-            self._own.submit(_nothing)
+            with contextlib.suppress(OSError):  # no process could be started: each batch tries again
+                self._own.submit(_nothing)
             _block_interrupts(masked)
         return self._own
 
@@ -115,6 +117,8 @@ class Workers:
                 except BrokenExecutor:  # a worker died while nobody was looking
                     self._discard()
                     yield batch, self._alone(task, batch)
+                except OSError:  # no process could be started: memory or processes have run out
+                    yield batch, task(batch, mapped=False)
             ended, _ = wait(working, _TICK, FIRST_COMPLETED)
             tick(heartbeat.done() + self.counted())
             suspects = [working[f] for f in ended if isinstance(f.exception(), BrokenExecutor)]
@@ -136,7 +140,7 @@ class Workers:
             while not future.done():
                 wait([future], _TICK)
             return future.result()
-        except BrokenExecutor:
+        except (BrokenExecutor, OSError):  # it died, or none could be started
             self._discard()
             return task.lost(batch)
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import functools
 import io
 import os
 import signal
+import stat
 import sys
 import threading
 from collections.abc import Callable, Iterable
@@ -79,7 +81,15 @@ def _put(piece: bytes) -> None:
     except BrokenPipeError:
         raise
     except OSError as error:
+        if _reader_has_left(error):
+            raise BrokenPipeError from error
         raise NothingUsableError(f"Standard output could not be written: {error.strerror}.") from error
+
+
+def _reader_has_left(error: OSError) -> bool:
+    """Tell whether an error is Windows' word for a broken pipe: its C library knows none better than EINVAL."""
+    pipe = sys.platform == "win32" and stat.S_ISFIFO(os.fstat(sys.stdout.fileno()).st_mode)
+    return pipe and error.errno == errno.EINVAL
 
 
 def on_terminal(stream: Any) -> bool:

@@ -1,13 +1,16 @@
-"""What the cases share: trees, scans by the library, and becoming an ordinary user."""
+"""What the cases share: trees, scans by the library, what Windows lacks, and becoming an ordinary user."""
 
 from __future__ import annotations
 
 import ctypes
 import os
+import sys
 import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from dedupe import Confirm, ScanConfig, ScanResult, find_duplicates
 from tests.conftest import SETTLED, need
@@ -19,14 +22,28 @@ _DROP_FROM_BOUNDING_SET = 24  # PR_CAPBSET_DROP of prctl(2)
 _OVERRIDE, _READ_SEARCH = 1, 2  # CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH
 
 
+# why tests are left out on Windows
+MODES_OF_POSIX = "Windows has no such modes, and as root Wine obeys no access rights"
+LINKS = "making links needs a privilege there, and Wine before 10.19 says that it made one and makes none"
+SIGNALS = "Windows cannot send this signal to one process"
+
+
+def not_on_windows(reason: str) -> pytest.MarkDecorator:
+    """Leave a test out on Windows, for a reason."""
+    return pytest.mark.skipif(sys.platform == "win32", reason=reason)
+
+
 def find(*roots: Path, confirm: str = "sha256", **options: Any) -> ScanResult:
     """Scan by the library, without a cache unless one is given."""
     return find_duplicates(ScanConfig(roots=roots, confirm=Confirm(confirm), **options))
 
 
 def found(result: ScanResult, top: Path) -> set[frozenset[str]]:
-    """Return the groups as sets of paths below `top`."""
-    return {frozenset(os.path.relpath(os.fsdecode(f.path), top) for f in g.files) for g in result.groups}
+    """Return the groups as sets of paths below `top`, with slashes on Windows too."""
+    return {
+        frozenset(os.path.relpath(os.fsdecode(f.path), top).replace(os.sep, "/") for f in g.files)
+        for g in result.groups
+    }
 
 
 def kinds(result: ScanResult) -> dict[str, str]:
@@ -79,4 +96,6 @@ def ordinary_user() -> Callable[[], None] | None:
 
 def need_root() -> None:
     """Skip where the test cannot mount."""
+    if sys.platform == "win32":
+        pytest.skip("Windows mounts nothing for a test")
     need(ROOT and os.path.exists("/proc/mounts"), "root on Linux, to mount file systems")

@@ -12,7 +12,20 @@ from typing import Any
 import pytest
 
 from dedupe import confirm, fingerprint
-from tests.cases.common import JOBS, MODES, find, flipped, found, kinds, ordinary_user, settle, sparse
+from tests.cases.common import (
+    JOBS,
+    MODES,
+    MODES_OF_POSIX,
+    SIGNALS,
+    find,
+    flipped,
+    found,
+    kinds,
+    not_on_windows,
+    ordinary_user,
+    settle,
+    sparse,
+)
 from tests.conftest import groups, write
 
 _STEP = confirm._STEP
@@ -102,7 +115,14 @@ def _check_digests(cache: Path) -> int:
     return len(rows)
 
 
-@pytest.mark.parametrize("signal_name", ["SIGINT", "SIGTERM", "SIGKILL"])
+@pytest.mark.parametrize(
+    "signal_name",
+    [
+        pytest.param("SIGINT", marks=not_on_windows(SIGNALS)),
+        "SIGTERM",  # on Windows this is a kill
+        pytest.param("SIGKILL", marks=not_on_windows(SIGNALS)),
+    ],
+)
 def test_b02_interrupted_digests_are_never_stored(tmp_path: Path, program: Any, signal_name: str) -> None:
     """Whatever breaks a scan off, no digest of a part of a file is remembered as one of the whole."""
     import signal
@@ -154,6 +174,7 @@ def test_b03_hard_links_alone_are_no_duplicates(tmp_path: Path) -> None:
     assert result.totals.files == 3
 
 
+@not_on_windows(MODES_OF_POSIX)
 def test_b04_unreadable_files_are_no_duplicates(scan_json: Any, cli: Any, tmp_path: Path) -> None:
     """A file that cannot be read has no copy: it stays out, is listed, and the exit code says so."""
     user = ordinary_user()

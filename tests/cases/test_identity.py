@@ -13,7 +13,7 @@ import pytest
 
 from dedupe.entries import Entries
 from dedupe.status import Status
-from tests.cases.common import JOBS, find, found, need_root
+from tests.cases.common import JOBS, LINKS, find, found, need_root, not_on_windows
 from tests.conftest import groups, write
 
 _N = 5000
@@ -142,6 +142,7 @@ def test_b46_a_file_system_swapped_below_the_cache(tmp_path: Path, mounted: Any)
     assert not find(seen, cache=cache).groups
 
 
+@not_on_windows(LINKS)
 @pytest.mark.parametrize("follow", [False, True])
 def test_b48_symlink_loops(tmp_path: Path, follow: bool) -> None:  # noqa: FBT001 - a parameter of the test
     """Links in circles, to themselves and to nowhere neither hang a scan nor show a file twice."""
@@ -157,6 +158,7 @@ def test_b48_symlink_loops(tmp_path: Path, follow: bool) -> None:  # noqa: FBT00
     assert find(tmp_path / "d", follow_symlinks=follow).totals.files == (2 if follow else 1)
 
 
+@not_on_windows(LINKS)
 def test_b48_a_root_that_is_a_loop(cli: Any, tmp_path: Path) -> None:
     """A root that links to itself is told, and ends a scan of nothing else with exit code 1."""
     (tmp_path / "l").symlink_to("l")

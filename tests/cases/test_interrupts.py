@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from tests.cases.common import find, found, settle, sparse
+from tests.cases.common import SIGNALS, find, found, not_on_windows, settle, sparse
 from tests.conftest import need, write
 
 
@@ -68,6 +68,7 @@ _MOMENTS = [0.0, *(random.Random(7).uniform(0.0, 1.4) for _ in range(5))]
 _SOON = 1.0  # seconds
 
 
+@not_on_windows(SIGNALS)
 @pytest.mark.parametrize("jobs", [1, 2, 4])
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
 def test_b69_stopped_within_a_second(many: Path, tmp_path: Path, program: Any, name: str, jobs: int) -> None:
@@ -84,6 +85,7 @@ def test_b69_stopped_within_a_second(many: Path, tmp_path: Path, program: Any, n
         assert _gone(process.pid)
 
 
+@not_on_windows(SIGNALS)
 @pytest.mark.parametrize("jobs", [2, 4])
 def test_b69_ctrl_c_reaches_the_whole_group(many: Path, tmp_path: Path, program: Any, jobs: int) -> None:
     """A terminal's Ctrl-C, which goes to the workers too, ends all in the same way."""
@@ -96,6 +98,7 @@ def test_b69_ctrl_c_reaches_the_whole_group(many: Path, tmp_path: Path, program:
         assert _gone(process.pid)
 
 
+@not_on_windows(SIGNALS)
 def test_b69_a_second_ctrl_c(many: Path, tmp_path: Path, program: Any) -> None:
     """Ctrl-C again and again ends the program no later, without a traceback."""
     process = _start(program, many, tmp_path / "c.db", 2)
@@ -109,6 +112,7 @@ def test_b69_a_second_ctrl_c(many: Path, tmp_path: Path, program: Any) -> None:
     assert _gone(process.pid)
 
 
+@not_on_windows(SIGNALS)
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
 def test_b69_stopped_while_it_starts(tmp_path: Path, program: Any, name: str) -> None:
     """Being stopped in the first moments, while Python still loads the program, leaves no traceback."""
@@ -125,6 +129,7 @@ def test_b69_stopped_while_it_starts(tmp_path: Path, program: Any, name: str) ->
         assert _gone(process.pid)
 
 
+@not_on_windows("the workers are looked for in /proc; test_windows_cases.py asks Windows for them")
 @pytest.mark.parametrize("jobs", [1, 2, 4])
 def test_b94_no_worker_outlives_a_killed_program(many: Path, tmp_path: Path, program: Any, jobs: int) -> None:
     """Two seconds after a SIGKILL of the main process none of its workers is left, and the cache opens again."""
@@ -141,7 +146,14 @@ def test_b94_no_worker_outlives_a_killed_program(many: Path, tmp_path: Path, pro
     assert not result.notes
 
 
-@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGKILL"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param("SIGINT", marks=not_on_windows(SIGNALS)),
+        "SIGTERM",  # on Windows this is a kill
+        pytest.param("SIGKILL", marks=not_on_windows(SIGNALS)),
+    ],
+)
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_b94_what_was_learnt_is_kept(tmp_path: Path, program: Any, name: str, jobs: int) -> None:
     """A scan that was stopped on its way leaves its digests: the next one reads what is left only."""
@@ -177,6 +189,7 @@ def _digests(cache: Path) -> int:
         database.close()
 
 
+@not_on_windows(SIGNALS)
 def test_b69_the_library_gives_the_interrupt_back(many: Path) -> None:
     """The library lets KeyboardInterrupt through once its workers have ended."""
     code = (
@@ -197,6 +210,7 @@ def test_b69_the_library_gives_the_interrupt_back(many: Path) -> None:
     assert _gone(process.pid)
 
 
+@not_on_windows(SIGNALS)
 def test_b69_an_ignored_ctrl_c_stays_ignored(many: Path, tmp_path: Path, program: Any) -> None:
     """A scan that was started to ignore Ctrl-C, as shells do for work in the background, goes on."""
     process = program(

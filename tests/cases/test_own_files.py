@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import shutil
@@ -13,7 +14,9 @@ from typing import Any
 
 import pytest
 
-from tests.cases.common import find, found, need_root
+from dedupe.digests import choose
+from dedupe.digests.registry import load
+from tests.cases.common import LINKS, SIGNALS, find, found, need_root, not_on_windows
 from tests.conftest import groups, write
 
 _DATA = b"precious" * 1000
@@ -50,7 +53,17 @@ def test_o02_a_report_inside_a_root(cli: Any, scan_json: Any, top: Path, ending:
     assert groups(scan_json(top, "--no-cache", "--exclude", "copy")) == _pair(top)
 
 
-@pytest.mark.parametrize("name", ["a.json", "./a.json", "sub/../a.json", "link.json", "way/a.json", "hard.json"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "a.json",
+        "./a.json",
+        "sub/../a.json",
+        pytest.param("link.json", marks=not_on_windows(LINKS)),
+        pytest.param("way/a.json", marks=not_on_windows(LINKS)),
+        "hard.json",
+    ],
+)
 def test_o02_a_report_over_a_scanned_file(cli: Any, top: Path, tmp_path: Path, name: str) -> None:
     """A report that would overwrite a scanned file is refused before anything is read, by whatever name."""
     (top / "sub").mkdir()
@@ -121,13 +134,50 @@ def test_o02_the_cache_inside_a_root(cli: Any, scan_json: Any, top: Path) -> Non
         assert report["totals"]["files"] == 2
         assert report["totals"]["skipped"]["own-output"] >= 1
     os.link(cache, top / "hard.db")
+    assert scan_json(top, "--cache", cache)["totals"]["files"] == 2
+
+
+class _Rival:
+    """Another backend beside hashlib, so that there is something to measure on every system."""
+
+    name = "rival"
+    algorithms = frozenset({"sha256"})
+
+    def hasher(self, algorithm: str, data: bytes = b"", /, **_: object) -> Any:
+        """Return a hasher of hashlib's."""
+        return hashlib.new(algorithm, data)
+
+
+@pytest.mark.parametrize("ours", [True, False])
+def test_o02_measurements_of_backends(top: Path, monkeypatch: pytest.MonkeyPatch, ours: bool) -> None:  # noqa: FBT001
+    """How fast backends are is kept beside a cache of ours only, is not scanned, and overwrites no file of a user."""
+    monkeypatch.setattr(choose, "_contenders", lambda _: ([load("hashlib"), _Rival()], []))
+    write(top / "backends.json", _DATA)
+    cache = top / ("c.db" if ours else "b.bin")
+    for _ in range(2):
+        result = find(top, cache=cache, jobs=1, confirm="sha256")
+        assert found(result, top) == {frozenset({*_PAIR, "backends.json"})}
+        assert result.totals.files == 3
+        assert "measured here" in result.backend.reason
+    assert (top / "backends.json").read_bytes() == _DATA
+    assert (top / "c.db-backends").exists() is ours
+    assert len(list(top.iterdir())) == (5 if ours else 3)
+
+
+@not_on_windows(LINKS)
+def test_o02_the_cache_inside_a_root_by_a_link(scan_json: Any, top: Path) -> None:
+    """A cache inside a scanned folder is not scanned where it is named by a link, nor where links are followed."""
+    cache = top / "deep" / "c.db"
+    scan_json(top, "--cache", cache)
     (top / "soft.db").symlink_to(cache)
     assert scan_json(top, "--cache", cache)["totals"]["files"] == 2
     assert scan_json(top, "--cache", top / "soft.db")["totals"]["files"] == 2
     assert scan_json(top, "--cache", cache, "--follow-symlinks")["totals"]["files"] == 2
 
 
-@pytest.mark.parametrize("end", ["", "-wal", "-shm"])
+@pytest.mark.parametrize(
+    "end", ["", pytest.param("-wal", marks=not_on_windows(LINKS)), pytest.param("-shm", marks=not_on_windows(LINKS))]
+)
 @pytest.mark.parametrize("inside", [False, True])
 def test_o02_a_report_over_the_cache(cli: Any, top: Path, tmp_path: Path, end: str, inside: bool) -> None:  # noqa: FBT001
     """A report that would overwrite the cache is refused, there or not, by its name or through a link."""
@@ -148,13 +198,14 @@ def test_o02_a_report_over_the_cache(cli: Any, top: Path, tmp_path: Path, end: s
 def test_o02_two_reports_in_one_file(cli: Any, top: Path, tmp_path: Path) -> None:
     """Two reports cannot go into one file, by one name or by two."""
     (tmp_path / "l.csv").symlink_to("r.csv")
-    for names in (("r.csv", "r.csv"), ("r.csv", "./r.csv"), ("r.csv", "l.csv"), ("l.csv", "r.csv")):
+    by_link = [("r.csv", "l.csv"), ("l.csv", "r.csv")] if sys.platform != "win32" else []  # where links are made
+    for names in [("r.csv", "r.csv"), ("r.csv", "./r.csv"), *by_link]:
         done = cli("scan", top, "--no-cache", "--output", names[0], "--output", names[1])
         assert done.returncode == 2
         assert not (tmp_path / "r.csv").exists()
 
 
-@pytest.mark.parametrize("name", ["a.json", "b.bin", "link", "user.db"])
+@pytest.mark.parametrize("name", ["a.json", "b.bin", pytest.param("link", marks=not_on_windows(LINKS)), "user.db"])
 def test_o02_a_scanned_file_named_as_the_cache(cli: Any, scan_json: Any, top: Path, name: str) -> None:
     """A scanned file whose name was given for the cache stays as it is and is scanned; the scan has no cache."""
     (top / "link").symlink_to("a.json")
@@ -180,6 +231,7 @@ def test_o02_reports_that_cannot_be_written_are_told_first(cli: Any, top: Path, 
         assert sorted(p.name for p in tmp_path.iterdir()) == ["d"]
 
 
+@not_on_windows(SIGNALS)
 def test_o02_an_interrupted_run_leaves_no_report(program: Any, top: Path) -> None:
     """A scan that is broken off leaves neither a report nor a part of one, and the old report whole."""
     import signal
