@@ -16,6 +16,7 @@ import pytest
 from dedupe import confirm, heartbeat, status
 from dedupe.confirm import Confirmer
 from dedupe.digests.registry import load
+from dedupe.mapped import GRANULARITY
 from dedupe.result import ProblemKind
 from dedupe.suspects import Suspects, Verdict
 from tests.conftest import write
@@ -79,6 +80,20 @@ def test_classes_and_digests_are_those_of_a_plain_reading(tmp_path: Path, number
     """However many classes forty files fall into, each has all its members and hashlib's digest."""
     data = contents(number, SIZE, BORDERS)
     s = suspects(made(tmp_path, [data[n * n % number] for n in range(40)]))
+    assert sorted(judge(s, mapped=mapped).classes) == expected(s)
+
+
+@mapped_or_read
+def test_a_difference_is_found_in_every_window(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, mapped: bool
+) -> None:
+    """Windows that begin where every system can map, the last one short: a bit at each of their edges counts."""
+    monkeypatch.setattr(confirm, "GRANULARITY", GRANULARITY)
+    monkeypatch.setattr(confirm, "_STEP", 40_000)
+    size = 3 * GRANULARITY + 5
+    places = [b + d for b in range(0, size, GRANULARITY) for d in (-1, 0) if b + d >= 0]
+    data = contents(len(places), size, places)
+    s = suspects(made(tmp_path, [*data, *data[::2]]))
     assert sorted(judge(s, mapped=mapped).classes) == expected(s)
 
 
@@ -237,7 +252,7 @@ def test_a_first_file_that_changed_and_then_dropped_out_leaves_no_trace_in_the_d
     assert [(p.path, p.kind) for p in verdict.problems] == [(os.fsencode(paths[0]), ProblemKind.CHANGED)]
 
 
-@pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="counts descriptors as Linux lists them")
+@pytest.mark.skipif(sys.platform != "linux", reason="counts descriptors as Linux lists them")
 @mapped_or_read
 def test_no_descriptor_outlives_the_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, mapped: bool) -> None:
     """Files are closed when they drop out, at the end, and when the work is broken off, each once."""

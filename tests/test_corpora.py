@@ -27,7 +27,7 @@ SCALES = {
 def contents(folder: Path) -> dict[str, str]:
     """Return the digest of every file, by its path relative to the folder."""
     files = (path for path in folder.rglob("*") if path.is_file())
-    return {str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
+    return {path.relative_to(folder).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
 
 
 def naive_groups(folder: Path) -> corpora.Truth:
