@@ -177,7 +177,7 @@ HAPPENS: list[tuple[Callable[[Path], None], set[ProblemKind]]] = [
     (_shrink, {ProblemKind.CHANGED}),
     (_grow, {ProblemKind.CHANGED}),
     (Path.unlink, {ProblemKind.VANISHED}),
-    (_become_folder, {ProblemKind.CHANGED, ProblemKind.IO}),
+    (_become_folder, {ProblemKind.CHANGED, ProblemKind.IO, ProblemKind.PERMISSION}),  # as Windows refuses to open one
 ]
 POSIX_ONLY: list[tuple[Callable[[Path], None], set[ProblemKind]]] = [
     (_become_link, {ProblemKind.CHANGED}),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import functools
 import io
 import os
@@ -79,6 +80,8 @@ def _put(piece: bytes) -> None:
     except BrokenPipeError:
         raise
     except OSError as error:
+        if sys.platform == "win32" and error.errno == errno.EINVAL:  # how Windows may tell that a pipe has no reader
+            raise BrokenPipeError from error
         raise NothingUsableError(f"Standard output could not be written: {error.strerror}.") from error
 
 

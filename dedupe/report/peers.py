@@ -91,7 +91,7 @@ def rmlint(document: list[Any], look: Look) -> ScanResult:
 
 def _rmlint_file(entry: dict[str, Any], where: str, look: Look) -> File:
     """Return a file as the disk knows it now, else as rmlint did, whose dates are rounded."""
-    path = _absolute(os.fsencode(take(entry, "path", str, where)))
+    path = _absolute(take(entry, "path", str, where).encode("utf-8", "surrogateescape"))
     (found,) = _files([path], look)
     if found.inode:
         return found
