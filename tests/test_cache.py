@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import stat
 import sys
 from pathlib import Path
@@ -16,6 +17,7 @@ from dedupe.entries import Entries
 from dedupe.status import Status
 
 NOW = 1_900_000_000_000_000_000
+SEPARATOR = os.sep.encode()
 AT_REST = Status(100, NOW - 3 * RACY_NS, NOW - 3 * RACY_NS, 2**64 - 1, 2**127)
 times = st.integers(-(2**63), 2**63 - 1)
 
@@ -25,7 +27,7 @@ def remember(
 ) -> None:
     """Store one row."""
     cache = Cache(path, algorithm, NOW)
-    cache.remember([Learnt(b"/d/f\xff", status, b"F" * 16, digest)])
+    cache.remember([Learnt(b"/d" + SEPARATOR + b"f\xff", status, b"F" * 16, digest)])
     cache.close()
     assert cache.notes == []
 

@@ -45,7 +45,7 @@ TEXTS, PICTURES = {"a.txt", "sub/b.txt"}, {"c.jpg", "sub/d.jpg"}
 
 def found(report: dict[str, Any], root: Path) -> list[set[str]]:
     """Return the groups of a report, names relative to the root."""
-    return [{os.path.relpath(f["path"], root) for f in g["files"]} for g in report["groups"]]
+    return [{Path(f["path"]).relative_to(root).as_posix() for f in g["files"]} for g in report["groups"]]
 
 
 def test_without_options_the_groups_are_text_on_standard_output(cli: Cli, root: Path) -> None:
@@ -53,7 +53,7 @@ def test_without_options_the_groups_are_text_on_standard_output(cli: Cli, root: 
     done = cli("scan", root)
     assert (done.returncode, done.stderr) == (0, b"")
     text = done.stdout.decode()
-    assert all(os.path.join(root, n) in text for n in TEXTS | PICTURES)
+    assert all(str(root / n) in text for n in TEXTS | PICTURES)
     assert "odd.txt" not in text
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import defaultdict
 
 import pytest
@@ -12,7 +13,8 @@ from dedupe.columns import Column
 from dedupe.entries import Entries, alike
 from dedupe.status import Status
 
-names = st.binary(min_size=1, max_size=9).filter(lambda n: not {0, 47} & set(n))
+SEPARATOR = os.sep.encode()
+names = st.binary(min_size=1, max_size=9).filter(lambda n: not {*b"\0/", *SEPARATOR} & set(n))
 big = st.integers(0, 2**64 - 1)
 statuses = st.builds(
     Status, big, st.integers(-(2**63), 2**63 - 1), st.integers(-(2**63), 2**63 - 1), big, st.integers(0, 2**128 - 1)
@@ -33,7 +35,7 @@ def table(listed: Folders) -> Entries:
 
 def rows(listed: Folders) -> list[tuple[bytes, bytes, Status]]:
     """Return what the table should tell: path, name and status of each file."""
-    return [(b"/" + folder + b"/" + name, name, status) for folder, files in listed for name, status in files]
+    return [(b"/" + folder + SEPARATOR + name, name, status) for folder, files in listed for name, status in files]
 
 
 def told(entries: Entries) -> list[tuple[bytes, bytes, Status]]:

@@ -100,5 +100,5 @@ def test_batches_hold_every_file_once(monkeypatch: pytest.MonkeyPatch) -> None:
     found = list(fingerprint.batches(entries, range(1, 10)))
     assert [len(b.members) for b in found] == [3, 3, 3]
     assert [(i, p, s) for b in found for i, p, s in zip(b.members, b.paths, b.sizes, strict=True)] == [
-        (n, b"/d/%d" % n, n) for n in range(1, 10)
+        (n, b"/d%c%d" % (os.sep.encode(), n), n) for n in range(1, 10)
     ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import csv
 import io
+import os
 import re
 from dataclasses import replace
 
@@ -31,7 +32,13 @@ def test_formats_are_sorted_and_their_endings_unique() -> None:
 
 @pytest.mark.parametrize(
     ("asked", "name"),
-    [("json", "json"), ("out/Dups.CSV", "csv"), (b"caf\xe9.db", "db"), ("a.json.txt", "text"), ("page.htm", "html")],
+    [
+        ("json", "json"),
+        ("out/Dups.CSV", "csv"),
+        (os.fsencode("caf\udce9.db"), "db"),
+        ("a.json.txt", "text"),
+        ("page.htm", "html"),
+    ],
 )
 def test_the_ending_chooses_the_format(asked: str | bytes, name: str) -> None:
     """A name or an ending, in any case, leads to its format."""

@@ -163,6 +163,14 @@ def test_fclones_escapes_lead_to_the_bytes() -> None:
     assert (found.confirm, found.started, found.backend.name) == ("blake3", "T", "fclones 0.35.0")
 
 
+def test_names_in_fclones_csv_are_unescaped_before_they_are_made_absolute(tmp_path: Path) -> None:
+    """A doubled backslash is one, also where it separates folders: the names of Windows come back whole."""
+    paths = sorted(os.fsencode(tmp_path / name) for name in ("a", "b"))
+    row = b",".join([b"5", b"ab", b"2", *(path.replace(b"\\", b"\\\\") for path in paths)])
+    found = load_report(b"size,hash,count,files\n" + row + b"\n", b"r", look=lambda _: None)
+    assert [file.path for file in found.groups[0].files] == paths
+
+
 RMLINT = b'[{"description": "rmlint"}, {"type": "duplicate_file", "path": "/a", "size": 1, '
 HEADER = b'{"header": {"base_dir": "/"}, "groups": '
 

@@ -10,6 +10,7 @@ import typer
 from dedupe import names
 from dedupe.cli import console
 from dedupe.cli.exits import EPILOG, Exit
+from dedupe.paths import outside
 
 app = typer.Typer(
     help="Look after what is remembered between scans.", no_args_is_help=True, epilog=EPILOG, rich_markup_mode=None
@@ -49,7 +50,7 @@ def info(cache: _File = None) -> Exit:
     for algorithm, count in found.digests.items():
         _print(f"digests  {count:,} {algorithm}")
     for root in found.roots:
-        _print(f"root     {names.shown(root)}")
+        _print(f"root     {names.shown(outside(root))}")
     return Exit.DONE
 
 

@@ -47,8 +47,17 @@ def path_list(source: str, *, null: bool) -> list[bytes]:
         raise NothingUsableError(f"The list {source} cannot be read: {error.strerror}.") from error
     parts = data.split(b"\0") if null else _lines(data.removeprefix(b"\xef\xbb\xbf"))
     if sys.platform == "win32":
-        parts = [os.fsencode(part.decode("utf-8", "surrogateescape")) for part in parts]
+        parts = [_as_windows_has_it(part) for part in parts]
     return [part for part in parts if part]
+
+
+def _as_windows_has_it(path: bytes) -> bytes:
+    """Return a path in the form that `os.fsdecode` takes there; bytes that no name can have lead to no file."""
+    try:
+        path.decode("utf-8", "surrogatepass")
+    except UnicodeDecodeError:
+        return path.decode("utf-8", "surrogateescape").encode("utf-8", "surrogatepass")
+    return path
 
 
 def _lines(data: bytes) -> list[bytes]:

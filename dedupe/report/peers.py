@@ -8,6 +8,7 @@ from __future__ import annotations
 import csv
 import io
 import os
+import posixpath
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
@@ -63,7 +64,7 @@ def fclones_csv(data: bytes, look: Look) -> ScanResult:
         where = f"row {number}"
         if len(row) < 4 or not re.fullmatch("[0-9]{1,19}", row[0]) or row[2] != str(len(row) - 3):
             raise BrokenReport(f"{where} has not the size, hash, count and names that it says")
-        names = [_unescaped(os.path.abspath(os.fsencode(name))) for name in row[3:]]
+        names = [_absolute(_unescaped(os.fsencode(name))) for name in row[3:]]
         blocks.append(Block(int(row[0]), _hex(row[1], where), _files(names, look)))
     return _result("fclones", "metro", blocks)
 
@@ -90,7 +91,7 @@ def rmlint(document: list[Any], look: Look) -> ScanResult:
 
 def _rmlint_file(entry: dict[str, Any], where: str, look: Look) -> File:
     """Return a file as the disk knows it now, else as rmlint did, whose dates are rounded."""
-    path = _absolute(os.fsencode(take(entry, "path", str, where)))
+    path = _absolute(take(entry, "path", str, where).encode("utf-8", "surrogateescape"))
     (found,) = _files([path], look)
     if found.inode:
         return found
@@ -153,7 +154,8 @@ def _joined(lines: list[bytes], look: Look) -> Iterator[bytes]:
 def _absolute(name: bytes) -> bytes:
     if not name or b"\0" in name:
         raise BrokenReport("it has a file without a name")
-    return os.path.abspath(name)
+    # one that begins with a slash is absolute already: on Windows it came from elsewhere, and has no drive
+    return posixpath.normpath(name) if name[:1] == b"/" else os.path.abspath(name)
 
 
 def _files(paths: Iterable[bytes], look: Look) -> list[File]:
