@@ -81,11 +81,7 @@ def _put(piece: bytes) -> None:
     except BrokenPipeError:
         raise
     except OSError as error:
-<<<<<<< HEAD
         if _reader_has_left(error):
-=======
-        if sys.platform == "win32" and error.errno == errno.EINVAL:  # how Windows may tell that a pipe has no reader
->>>>>>> wint
             raise BrokenPipeError from error
         raise NothingUsableError(f"Standard output could not be written: {error.strerror}.") from error
 
