@@ -89,7 +89,7 @@ def test_a_right_answer_does_not_excuse_a_later_wrong_one(tmp_path: Path, measur
 def test_an_old_answer_is_not_read_again(tmp_path: Path, measurer: Measurer) -> None:
     """A finder that stops writing its results file is not credited with the last round's."""
     tool = Tool("finder", "any", "finder", "{corpus}", blank_line_blocks, answer="results")
-    path = script(tmp_path, 'test -e ran || printf "a\\nb\\n" >results; test $1 = --version || : >ran')
+    path = script(tmp_path, 'test $1 = --version && exit; test -e ran || printf "a\\nb\\n" >results; : >ran')
     corpus = compare.Corpus("made up", "/nowhere", [["a", "b"]])
     (row,) = compare.Contest(measurer, rounds=1).hold(corpus, [(tool, path)])
     assert row.fault.startswith("failed")
