@@ -1,0 +1,130 @@
+"""What a reviewer doubted: a number given to another file, a user's file taken for a cache, a lock held too long."""
+
+from __future__ import annotations
+
+import mmap
+import os
+import sqlite3
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dedupe import ScanConfig, cache, find_duplicates, mapped, walk
+from dedupe.cache import Cache, Learnt
+from dedupe.entries import Entries
+from dedupe.partition import Partition
+from tests.conftest import groups, write
+
+Cli = Callable[..., subprocess.CompletedProcess[bytes]]
+
+
+def test_an_inode_given_to_another_file_meanwhile_makes_no_link() -> None:
+    """Names are united only if both times agree too: a number that was given up may be another file's by now."""
+    entries = Entries()
+    folder = entries.enter(b"/d")
+    for name, modified in ((b"old", 1), (b"new", 2), (b"link", 2)):
+        entries.add(folder, name, (5, modified, modified, 7, 42))
+    assert entries.identity(0) != entries.identity(1) == entries.identity(2)
+
+
+def test_no_lock_is_held_between_two_lessons(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another program may write at once, however long the next file takes."""
+    monkeypatch.setattr(cache, "_ROWS", 1)
+    monkeypatch.setattr(cache, "_COMMIT", 1e9)
+    one = Cache(os.fspath(tmp_path / "c.db"), "sha256", time.time_ns())
+    one.remember([Learnt(b"/f", (1, 1, 1, 1, 1), b"F" * 16, None)])
+    with sqlite3.connect(tmp_path / "c.db", timeout=0) as other:
+        other.execute("DELETE FROM files")
+    other.close()
+    one.close()
+
+
+@pytest.mark.parametrize("command", [["scan", "t"], ["cache", "info"], ["cache", "clear"], ["hash", "t/a"]])
+def test_a_users_file_named_as_the_cache_stays(cli: Cli, tmp_path: Path, command: list[str]) -> None:
+    """What is no database, by content and by name, is no cache: it is neither moved nor changed."""
+    write(tmp_path / "t" / "a", b"x")
+    thesis = write(tmp_path / "u" / "thesis.txt", b"my only copy")
+    done = cli(*command, "--cache", thesis)
+    assert done.returncode in (0, 1)
+    assert b"thesis.txt" in done.stderr
+    assert thesis.read_bytes() == b"my only copy"
+    assert os.listdir(thesis.parent) == ["thesis.txt"]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="links need a privilege on Windows")
+def test_a_report_over_a_file_reached_by_a_link_is_refused(cli: Cli, tmp_path: Path) -> None:
+    """With links followed, any file may be one of those to be scanned."""
+    data = write(tmp_path / "out" / "x.csv", b"precious")
+    write(tmp_path / "ff" / "copy.csv", b"precious")
+    (tmp_path / "ff" / "x.csv").symlink_to(data)
+    assert cli("scan", "--follow-symlinks", "ff", "--output", data, "--no-cache").returncode == 2
+    assert data.read_bytes() == b"precious"
+
+
+@pytest.mark.parametrize("ending", ["txt", "csv", "json", "html"])
+def test_a_report_without_groups_can_be_renewed_inside_a_root(cli: Cli, tmp_path: Path, ending: str) -> None:
+    """The second scan replaces the first one's report, whatever it had to tell."""
+    write(tmp_path / "n" / "a", b"1")
+    for _ in range(2):
+        assert cli("scan", "n", "--no-cache", "--output", f"n/r.{ending}").returncode == 0
+
+
+def test_a_wide_folder_is_listed_in_slices(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files, folders and what is left out are the same however many entries are held at a time."""
+    for i in range(10):
+        write(tmp_path / "r" / f"f{i}", b"same" if i % 2 else b"")
+        write(tmp_path / "r" / f"d{i}" / "g", b"same")
+    whole = find_duplicates(ScanConfig(roots=[tmp_path / "r"], jobs=1))
+    monkeypatch.setattr(walk, "_SLICE", 3)
+    sliced = find_duplicates(ScanConfig(roots=[tmp_path / "r"], jobs=1))
+    assert [list(g.files) for g in sliced.groups] == [list(g.files) for g in whole.groups]
+    assert len(sliced.groups[0].files) == 15
+    assert dict(sliced.folders) == dict(whole.folders)
+
+
+def test_a_file_that_cannot_be_mapped_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Some file systems map nothing: their files are read like any other."""
+
+    def refuse(*_: Any, **__: Any) -> mmap.mmap:
+        raise OSError(19, "No such device")
+
+    path = write(tmp_path / "f", bytes(range(256)) * 1024)
+    monkeypatch.setattr(mapped.mmap, "mmap", refuse)
+    reader = mapped.MappedReader(os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0)))
+    window = reader.window(0, 65536)
+    assert window is not None
+    assert bytes(window) == path.read_bytes()[:65536]
+    del window
+    reader.close()
+
+
+def test_a_remembered_group_costs_in_proportion(tmp_path: Path) -> None:
+    """Four times the remembered copies take about four times as long, not sixteen."""
+
+    def seconds(count: int) -> float:
+        entries = Entries()
+        folder = entries.enter(b"/d")
+        entries.add_all(folder, [b"%d" % i for i in range(count)], [(5, 1, 1, 1, i + 1) for i in range(count)])
+        best = 9.0
+        for _ in range(3):
+            begun = time.perf_counter()
+            partition = Partition(entries, lambda _: b"D" * 32, proven=True)
+            assert not list(partition.batches([range(count)]))
+            best = min(best, time.perf_counter() - begun)
+            assert len(partition.done) == 1
+        return best
+
+    assert seconds(16_000) < 10 * seconds(4_000)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="links need a privilege on Windows")
+def test_a_problem_below_a_root_does_not_make_the_root_unusable(cli: Cli, scan_json: Any, tmp_path: Path) -> None:
+    """A root that was read is scanned, even if there is nothing in it but what cannot be read."""
+    (tmp_path / "nu").mkdir()
+    (tmp_path / "nu" / "self").symlink_to("self")
+    assert cli("scan", "--follow-symlinks", "nu", "--no-cache").returncode in (0, 3)
+    assert groups(scan_json("--follow-symlinks", "nu", "--no-cache")) == set()
