@@ -80,7 +80,9 @@ def test_what_a_peer_writes_comes_back_as_the_same_groups(
 ) -> None:
     """The peer's own output on a tree with hard links and hostile names leads to exactly that tree's groups."""
     command, names = PEERS[peer]
-    program = shutil.which(command[0]) or shutil.which(command[0], path=os.path.expanduser("~root/.cargo/bin"))
+    program = shutil.which(command[0]) or shutil.which(command[0], path=os.path.expanduser("~/.cargo/bin"))
+    if command[0] == "fclones" and not program:
+        pytest.skip("fclones is in no Debian package: cargo install fclones")
     need(program, f"{command[0]} is not installed")
     assert program is not None
     root = os.fsencode(tmp_path) + b"/tree"
