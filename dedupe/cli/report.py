@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from dedupe.cli import console
+from dedupe.cli import console, options
 from dedupe.cli.exits import Exit
 from dedupe.errors import NothingUsableError, UsageError
 
@@ -18,21 +18,6 @@ _Report = Annotated[
         help="A JSON report of dedupe, or a report of fclones (JSON, CSV), rmlint (JSON), jdupes (JSON) or fdupes.",
     ),
 ]
-_Output = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="FILE",
-        help="Write a report; its ending chooses the format: .csv .json .jsonl .html .db .txt. May be repeated.",
-    ),
-]
-_Format = Annotated[
-    str | None,
-    typer.Option(
-        "--format",
-        metavar="FORMAT",
-        help="For standard output: text, csv, json, jsonl or paths. By default text, or nothing with --output.",
-    ),
-]
 _Null = Annotated[bool, typer.Option("--null", help="NUL ends a path in --format paths, not a new line.")]
 _Folders = Annotated[
     bool, typer.Option("--folders", help="Tell identical and contained folders in text, json and jsonl, too.")
@@ -41,7 +26,11 @@ _Folders = Annotated[
 
 @console.guarded
 def report(
-    saved: _Report, output: _Output = None, format_: _Format = None, null: _Null = False, folders: _Folders = False
+    saved: _Report,
+    output: options.Output = None,
+    format_: options.Format = None,
+    null: _Null = False,
+    folders: _Folders = False,
 ) -> Exit:
     """Turn a saved report into other formats."""
     from dedupe.cli.output import Outputs, standard_output

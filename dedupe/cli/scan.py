@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dedupe.cli import console, values
+from dedupe.cli import console, options, values
 from dedupe.cli.exits import Exit
 from dedupe.config import BackendName, Confirm, ScanConfig
 from dedupe.errors import UsageError
@@ -24,21 +24,6 @@ _XXH3 = (
 _Paths = Annotated[list[str] | None, typer.Argument(metavar="PATH...", help="Files and folders to look at.")]
 _ConfirmBy = Annotated[Confirm, typer.Option(help="How equality is proven, and the digest that groups carry.")]
 _Backend = Annotated[BackendName, typer.Option(help="Who computes the digests.")]
-_Output = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="FILE",
-        help="Write a report; its ending chooses the format: .csv .json .jsonl .html .db .txt. May be repeated.",
-    ),
-]
-_Format = Annotated[
-    str | None,
-    typer.Option(
-        "--format",
-        metavar="FORMAT",
-        help="For standard output: text, csv, json, jsonl or paths. By default text, or nothing with --output.",
-    ),
-]
 _Cache = Annotated[str | None, typer.Option(metavar="FILE", help="Remember digests in this file.")]
 _NoCache = Annotated[bool, typer.Option("--no-cache", help="Remember nothing, believe nothing remembered.")]
 _Jobs = Annotated[int | None, typer.Option(metavar="N", help="Files read at once; by default one a core.")]
@@ -81,8 +66,8 @@ def scan(
     paths: _Paths = None,
     confirm: _ConfirmBy = Confirm.SHA256,
     backend: _Backend = BackendName.AUTO,
-    output: _Output = None,
-    format_: _Format = None,
+    output: options.Output = None,
+    format_: options.Format = None,
     cache: _Cache = None,
     no_cache: _NoCache = False,
     jobs: _Jobs = None,
