@@ -10,7 +10,7 @@ Class: TypeAlias = tuple[bytes | None, Sequence[int]]  # digest, members
 
 
 class Classes(Sequence[Class]):
-    """Grows by whole classes.  All digests have one length; None stands for none."""
+    """Grows by whole classes.  All have digests of one length, or none has one."""
 
     __slots__ = ("_digests", "_ends", "_members", "_width")
 
@@ -21,12 +21,32 @@ class Classes(Sequence[Class]):
         self._width = 0
 
     def append(self, digest: bytes | None, members: Sequence[int]) -> None:
-        """Add a class."""
+        """Add a class.
+
+        Raises:
+            ValueError: its digest is of another length than those before, or is there where theirs are not.
+        """
+        width = 0 if digest is None else len(digest)
+        if width != self._width and self._ends:
+            raise ValueError(f"a digest of {width} bytes beside others of {self._width}")
+        self._width = width
         self._members.extend(members)
         self._ends.append(len(self._members))
-        if digest is not None:
-            self._width = len(digest)
-            self._digests += digest
+        self._digests += digest or b""
+
+    def extend(self, other: Classes) -> None:
+        """Add all classes of another table.
+
+        Raises:
+            ValueError: its digests are of another length than those before.
+        """
+        if other._width != self._width and self._ends and other._ends:
+            raise ValueError(f"digests of {other._width} bytes beside others of {self._width}")
+        self._width = other._width if other._ends else self._width
+        begin = len(self._members)
+        self._members.extend(other._members)
+        self._ends.extend([begin + end for end in other._ends])
+        self._digests += other._digests
 
     def __len__(self) -> int:
         return len(self._ends)

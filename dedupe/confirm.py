@@ -7,8 +7,7 @@ class; only the first file of a class is hashed.  A file alone in its class is n
 from __future__ import annotations
 
 import hashlib
-import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 
@@ -20,7 +19,7 @@ from dedupe.digests.base import Backend, Hasher
 from dedupe.mapped import GRANULARITY, Reader, Window, reader
 from dedupe.marks import mark
 from dedupe.result import Problem, ProblemKind
-from dedupe.suspects import Suspects, SuspectsBatch, Verdict, VerdictBatch
+from dedupe.suspects import Suspects, Verdict
 
 AT_ONCE = 48  # files open at one time in a worker
 SMALL = 256 << 10  # bytes; smaller files cost less to read whole than to map
@@ -93,15 +92,20 @@ class Confirmer:
     backend: Backend | None  # None: compare only
     follow: bool = False
 
-    def __call__(self, batch: SuspectsBatch, *, mapped: bool) -> VerdictBatch:
-        """Return a verdict for every set of a batch."""
-        judged = (self._small(s) if s.size <= SMALL else self._large(s, mapped=mapped and s.mapped) for s in batch)
-        return VerdictBatch(judged)
+    def __call__(self, batch: Iterable[Suspects], *, mapped: bool) -> Verdict:
+        """Return the verdict on all sets of a batch."""
+        verdict = Verdict()
+        for s in batch:
+            if s.size <= SMALL:
+                self._small(s, verdict)
+            else:
+                self._large(s, verdict, mapped=mapped and s.mapped)
+        return verdict
 
-    def lost(self, batch: SuspectsBatch) -> VerdictBatch:
+    def lost(self, batch: Iterable[Suspects]) -> Verdict:
         """Return problems for a batch whose workers died, also with plain reads."""
         message = "could not be read: its reader died"
-        return VerdictBatch(Verdict(problems=[Problem(p, ProblemKind.IO, message) for p in s.paths]) for s in batch)
+        return Verdict(problems=[Problem(p, ProblemKind.IO, message) for s in batch for p in s.paths])
 
     def _hasher(self, size: int, data: bytes = b"", *, join: bool) -> Hasher | None:
         """Return a hasher for a file of `size` bytes, or None where no digest is asked for."""
@@ -111,73 +115,61 @@ class Confirmer:
         # would be compared without end.
         return hashlib.sha256(data) if join else None
 
-    def _small(self, s: Suspects) -> Verdict:
+    def _small(self, s: Suspects, verdict: Verdict) -> None:
         """Judge files that fit in memory: read each at once, compare it with the first of each class."""
-        verdict = Verdict()
-        found: dict[bytes, list[tuple[bytes, list[int]]]] = {}
-        for member, path, expected in zip(s.members, s.paths, s.statuses, strict=True):
-            data = self._content(path, expected, verdict)
-            if data is None:
-                continue
-            same_key = found.setdefault(xxhash.xxh3_128_digest(data), [])
-            for content, members in same_key:
-                if content == data:
-                    members.append(member)
-                    break
-            else:
-                same_key.append((data, [member]))
-        parts = [c for same_key in found.values() for c in same_key]
-        if len(parts) > 1:
-            verdict.apart += [(mark(0, content), members) for content, members in parts]
-        for content, members in parts:
-            if len(members) > 1 or s.join:
+        contents, members = self._contents(s, verdict)
+        if contents and contents.count(contents[0]) == len(contents):  # nearly always
+            parts: Sequence[tuple[bytes, Sequence[int]]] = [(contents[0], members)]
+        else:
+            parts = _parts(contents, members)
+            verdict.apart += [(mark(0, content), part) for content, part in parts] if len(parts) > 1 else ()
+        for content, part in parts:
+            if len(part) > 1 or s.join:
                 hasher = self._hasher(s.size, content, join=s.join)
-                verdict.classes.append((hasher.digest() if hasher else None, members))
-        verdict.bytes_read = s.size * len(s.paths)
-        heartbeat.advance(verdict.bytes_read)
-        return verdict
+                verdict.classes.append(hasher.digest() if hasher else None, part)
+        verdict.bytes_read += s.size * len(s.paths)
+        heartbeat.advance(s.size * len(s.paths))
 
-    def _content(self, path: bytes, expected: tuple[int, ...], verdict: Verdict) -> bytes | None:
-        """Return all bytes of a file, or None with the problem noted."""
-        try:
-            descriptor = status.open_file(path, follow=self.follow)
+    def _contents(self, s: Suspects, verdict: Verdict) -> tuple[list[bytes], Sequence[int]]:
+        """Return all bytes of each file of a set that can be read and has not changed, and those files."""
+        contents = []
+        failed = set()
+        for n, path, expected in zip(range(len(s.paths)), s.paths, s.statuses, strict=True):
             try:
-                data = status.read_at(descriptor, expected[0], 0)
-                seen = status.of_descriptor(descriptor)
-            finally:
-                os.close(descriptor)
-        except OSError as error:
-            verdict.problems.append(problems.of_error(path, error))
-            return None
-        if seen != expected:
-            verdict.problems.append(problems.of_kind(path, ProblemKind.CHANGED))
-            return None
-        if len(data) != expected[0]:
-            verdict.problems.append(problems.of_kind(path, ProblemKind.SHORT_READ))
-            return None
-        return data
+                data, seen = status.content_and_status(path, s.size, follow=self.follow)
+            except OSError as error:
+                verdict.problems.append(problems.of_error(path, error))
+                failed.add(n)
+                continue
+            if seen == expected and len(data) == s.size:
+                contents.append(data)
+            else:
+                kind = ProblemKind.CHANGED if seen != expected else ProblemKind.SHORT_READ
+                verdict.problems.append(problems.of_kind(path, kind))
+                failed.add(n)
+        return contents, [m for n, m in enumerate(s.members) if n not in failed] if failed else s.members
 
-    def _large(self, s: Suspects, *, mapped: bool) -> Verdict:
+    def _large(self, s: Suspects, verdict: Verdict, *, mapped: bool) -> None:
         """Judge files window by window, again without those that failed or changed, until none does."""
-        verdict = Verdict()
         left = list(range(len(s.paths)))
         while len(left) > 1 or (left and s.join):
             bad: dict[int, Problem] = {}
+            told = Verdict()
             with ExitStack() as stack:
                 files = self._open(s, left, bad, stack, mapped=mapped)
-                classes = self._in_step(s, files, bad, verdict) if not bad else []
+                classes = self._in_step(s, files, bad, told) if not bad else []
                 self._look_again(s, [f for c in classes for f in c.files], bad)
             verdict.problems += bad.values()
+            verdict.bytes_read += told.bytes_read
             if not bad:
                 for c in classes:
                     members = [s.members[f.position] for f in c.files]
-                    verdict.classes.append((c.hasher.digest() if c.hasher else None, members))
+                    verdict.classes.append(c.hasher.digest() if c.hasher else None, members)
                     if c.marks:
-                        verdict.apart.append((c.marks, members))
+                        told.apart.append((c.marks, members))
+                verdict.apart += told.apart
                 break
-            verdict.apart.clear()
             left = [i for i in left if i not in bad]
-        return verdict
 
     def _open(
         self, s: Suspects, positions: Sequence[int], bad: dict[int, Problem], stack: ExitStack, *, mapped: bool
@@ -253,3 +245,17 @@ def _split(c: _Class, offset: int, at: int, length: int) -> list[_Class]:
         _Class(same, hasher, c.marks + same[0].mark(offset, at, length))
         for same, hasher in zip(parts, hashers, strict=True)
     ]
+
+
+def _parts(contents: Sequence[bytes], members: Sequence[int]) -> list[tuple[bytes, list[int]]]:
+    """Return each content that there is, and the members that have it."""
+    found: dict[bytes, list[tuple[bytes, list[int]]]] = {}
+    for content, member in zip(contents, members, strict=True):
+        same_key = found.setdefault(xxhash.xxh3_128_digest(content), [])
+        for other, part in same_key:
+            if other == content:
+                part.append(member)
+                break
+        else:
+            same_key.append((content, [member]))
+    return [part for same_key in found.values() for part in same_key]

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import accumulate, islice
 
-from dedupe.columns import Paths, Statuses, is_run
+from dedupe.columns import Paths, Statuses, is_run, picker
 from dedupe.status import Status
 
 _NATIVE = os.sep.encode()
@@ -60,7 +60,7 @@ class Entries:
         self.left_out.append(-1)
         return len(self.folders) - 1
 
-    def add(self, folder: int, name: bytes, status: tuple[int, ...]) -> None:
+    def add(self, folder: int, name: bytes, status: Sequence[int]) -> None:
         """Append one file."""
         size, modified_ns, changed_ns, device, inode = status
         if inode >= _WIDE:
@@ -85,17 +85,17 @@ class Entries:
             del column[i:]
             column.append(0)
 
-    def add_all(self, folder: int, names: Sequence[bytes], statuses: Sequence[tuple[int, ...]]) -> None:
-        """Append many files of one folder: as plain as can be, since a walk does it for every file."""
+    def add_all(self, folder: int, names: Sequence[bytes], statuses: Sequence[Sequence[int]]) -> None:
+        """Append many files of one folder, their statuses as a column a field: a walk does it for every file."""
         columns = (self.size, self.modified_ns, self.changed_ns, self.device, self.inode)
         first = len(self)
         try:
-            for column, values in zip(columns, zip(*statuses, strict=True), strict=False):
+            for column, values in zip(columns, statuses, strict=True):
                 column.extend(values)
         except OverflowError:  # some are out of the common range: those are kept apart
             for column in columns:
                 del column[first:]
-            for name, status in zip(names, statuses, strict=True):
+            for name, *status in zip(names, *statuses, strict=True):
                 self.add(folder, name, status)
             return
         self.folder.extend(array("I", (folder,)) * len(names))
@@ -107,9 +107,9 @@ class Entries:
         first, folders, names = len(self), len(self.folders), len(self.names)
         self.folders += other.folders
         self.left_out += other.left_out
-        self.folder.extend(map(folders.__add__, other.folder))
+        self.folder.extend([folders + folder for folder in other.folder])
         self.names += other.names
-        self.ends.extend(map(names.__add__, other.ends))
+        self.ends.extend([names + end for end in other.ends])
         for column in ("size", "modified_ns", "changed_ns", "device", "inode"):
             getattr(self, column).extend(getattr(other, column))
         self.wide.update((first + i, inode) for i, inode in other.wide.items())
@@ -152,60 +152,68 @@ class Entries:
         """Return the paths of many files in a form that is cheap to make and to send."""
         if is_run(members):
             first, last = members[0], members[-1]
-            folder = self.folder[first : last + 1]
+            folder: Sequence[int] = self.folder[first : last + 1]
             begin = self.ends[first - 1] if first else 0
             names = bytes(self.names[begin : self.ends[last]])
-            ends = array("Q", map((-begin).__add__, self.ends[first : last + 1]))
+            ends = array("Q", [end - begin for end in self.ends[first : last + 1]])
         else:
-            folder = array("I", map(self.folder.__getitem__, members))
+            folder = picker(members)(self.folder)
             whole, ends_of = self.names, self.ends
             single = [whole[ends_of[i - 1] if i else 0 : ends_of[i]] for i in members]
             names = b"".join(single)
             ends = array("Q", accumulate(map(len, single)))
         used = sorted(set(folder))
         place = dict(zip(used, range(len(used)), strict=True))
-        return Paths([self.folders[f] for f in used], array("I", map(place.__getitem__, folder)), names, ends)
+        return Paths([self.folders[f] for f in used], array("I", [place[f] for f in folder]), names, ends)
 
     def packed_statuses(self, members: Sequence[int]) -> Iterable[tuple[int, ...]]:
         """Return what the walk saw of many files, likewise."""
         if self.wide or self.far:
             return [tuple(self.status(i)) for i in members]
         columns = (self.size, self.modified_ns, self.changed_ns, self.device, self.inode)
-        return Statuses([array(column.typecode, map(column.__getitem__, members)) for column in columns])
+        pick = picker(members)
+        return Statuses([array(column.typecode, pick(column)) for column in columns])
 
     def times(self, i: int) -> tuple[int, int]:
         """Return when a file was modified and changed, whatever the year."""
         return self.far.get(i) or (self.modified_ns[i], self.changed_ns[i])
 
-    def identity(self, i: int) -> tuple[int, ...] | bytes:
-        """Return what two names of one physical file share; without an inode number each path stands alone."""
-        inode = self.inode_of(i)
+    def identities(self, members: Sequence[int]) -> list[tuple[int, ...] | bytes]:
+        """Return what the names of one physical file share; without an inode number each path stands alone."""
         # with the times, as a number that was given up may be another file's by now
-        return (inode, self.device[i], *self.times(i)) if inode else self.path(i)
+        return [
+            (inode, self.device[i], *self.times(i)) if (inode := self.inode_of(i)) else self.path(i) for i in members
+        ]
 
 
 def alike(
-    members: Sequence[int] | range, key: Callable[[int], object], *, least: int = 2, at_once: int = 1 << 16
+    members: Sequence[int], keys_of: Callable[[Sequence[int]], Sequence[object]], *, at_once: int = 1 << 16
 ) -> Iterator[array[int]]:
-    """Yield the members that share a key, in sets of at least `least`, each in the order given.
+    """Yield the members that share a key, in sets of two or more, each in the order given.
 
     Works through the keys in slices, so that a million of them never are in memory at once.
+
+    Args:
+        members: indexes of files.
+        keys_of: returns the keys of some of the members, in their order.
+        at_once: keys in memory at one time.
     """
     slices = -(-len(members) // at_once) | 1  # odd: sizes love powers of two
-    parts: Iterable[Sequence[int] | range] = (members,)
+    parts: Iterable[Sequence[int]] = (members,)
     if slices > 1:
         buckets = [array("I") for _ in range(slices)]
-        for i in members:
-            buckets[hash(key(i)) % slices].append(i)
+        for first in range(0, len(members), at_once):
+            part = members[first : first + at_once]
+            for i, key in zip(part, keys_of(part), strict=True):
+                buckets[hash(key) % slices].append(i)
         parts = iter(buckets)
     for part in parts:
-        keys = list(map(key, part))
-        counts = Counter(keys)
-        if least > 1 and len(counts) == len(keys):
+        keys = keys_of(part)
+        if len(set(keys)) == len(keys):
             continue
-        sets: dict[object, list[int]] = {}
-        for i, k in zip(part, keys, strict=True):
-            if counts[k] >= least:
-                sets.setdefault(k, []).append(i)
+        sets: dict[object, list[int]] = {key: [] for key, count in Counter(keys).items() if count > 1}
+        for i, key in zip(part, keys, strict=True):
+            if key in sets:
+                sets[key].append(i)
         for found in sets.values():
             yield array("I", found)

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 import xxhash
 
 from dedupe import heartbeat, problems, status
+from dedupe.columns import picker
 from dedupe.entries import Entries
 from dedupe.result import Problem, ProblemKind
 
@@ -82,12 +83,12 @@ class Fingerprinter:
 
     def _one(self, path: bytes, size: int) -> bytes | None:
         """Return a file's fingerprint, or None where it ends before `size`."""
+        if size <= WHOLE:
+            data = status.content(path, size, follow=self.follow)
+            return xxhash.xxh3_128_digest(data) if len(data) == size else None
+        state = xxhash.xxh3_128()
         descriptor = status.open_file(path, follow=self.follow)
         try:
-            if size <= WHOLE:
-                data = status.read_at(descriptor, size, 0)
-                return xxhash.xxh3_128_digest(data) if len(data) == size else None
-            state = xxhash.xxh3_128()
             for offset, length in places(size):
                 data = status.read_at(descriptor, length, offset)
                 if len(data) != length:
@@ -102,4 +103,4 @@ def batches(entries: Entries, members: Sequence[int]) -> Iterator[Batch]:
     """Yield batches of files that need a fingerprint."""
     for first in range(0, len(members), _BATCH):
         part = members[first : first + _BATCH]
-        yield Batch(part, entries.packed_paths(part), array("Q", map(entries.size.__getitem__, part)))
+        yield Batch(part, entries.packed_paths(part), array("Q", picker(part)(entries.size)))

@@ -24,7 +24,7 @@ from dedupe.paths import absolute, outside
 from dedupe.pool import Pool
 from dedupe.progress import Progress
 from dedupe.result import Problem, ProblemKind, SkipReason
-from dedupe.suspects import SuspectsBatch, Verdict
+from dedupe.suspects import SuspectsBatch
 from dedupe.walk import walk
 
 STDIN = b"-"
@@ -147,15 +147,20 @@ class Hashing:
             self._fingerprint(entries, array("I", (i for i in unknown if i not in prints)), prints)
         begun = self._pool.counted()
         one_head = any(mounts.rotates(device) for device in set(entries.device))
-        for batch, verdicts in self._pool.run(
+        for batch, verdict in self._pool.run(
             Confirmer(self._algorithm, self._backend),
             _batches(entries, unknown),
             at_once=1 if one_head else None,
             tick=lambda count: self._progress.reach(count - begun),
         ):
-            for suspects, verdict in zip(batch, verdicts, strict=True):
-                (i,) = suspects.members
-                yield i, self._result(entries, i, verdict, prints.get(i))
+            digests = {i: digest for digest, (i,) in verdict.classes}
+            failed = {problem.path: problem for problem in verdict.problems}
+            for s in batch:
+                (i,) = s.members
+                digest = digests.get(i)
+                if digest is not None:
+                    self._remember(entries, i, prints.get(i), digest)
+                yield i, (digest, None if digest else failed[s.paths[0]])
         self._progress.end()
 
     def _fingerprint(self, entries: Entries, members: array[int], prints: dict[int, bytes]) -> None:
@@ -164,16 +169,10 @@ class Hashing:
             found = zip(batch.members, results.values, strict=True)
             prints.update((i, value) for i, value in found if value is not None)
 
-    def _result(
-        self, entries: Entries, i: int, verdict: Verdict, value: bytes | None
-    ) -> tuple[bytes | None, Problem | None]:
-        """Return what one verdict says of its only file, and remember it."""
-        if verdict.problems:
-            return None, verdict.problems[0]
-        ((digest, _),) = verdict.classes
+    def _remember(self, entries: Entries, i: int, value: bytes | None, digest: bytes) -> None:
+        """Remember a digest, unless the fingerprint without which it cannot be is unknown."""
         if value is not None:
             self._cache.remember([Learnt(entries.path(i), entries.status(i), value, digest)])
-        return digest, None
 
 
 def _enter(entries: Entries, name: bytes) -> Problem | None:

@@ -50,11 +50,18 @@ class Partition:
         self.again: list[list[int]] = []  # sets that verdicts gave rise to
 
     def batches(self, sets: Iterable[Sequence[int]]) -> Iterator[SuspectsBatch]:
-        """Yield batches of about equal cost; sets whose digests are all remembered need none."""
+        """Yield batches of about equal cost; sets whose digests are all remembered need none.
+
+        What will be joined is kept from what will not: only the one has digests where bytes are compared.
+        """
         members, parts, size = array("I"), list[tuple[int, int, bool, bool]](), 0
+        sizes = self._entries.size
         for whole in sets:
             for part, join in self._parts(whole):
-                each = self._entries.size[part[0]]
+                if parts and parts[-1][2] != join:
+                    yield self._batch(members, parts)
+                    members, parts, size = array("I"), [], 0
+                each = sizes[part[0]]
                 parts.append((each, len(part), join, each > SMALL and self._may_map(part)))
                 members.extend(part)
                 size += each * len(part)
@@ -72,52 +79,54 @@ class Partition:
         entries = self._entries
         return all(mounts.may_map(f) for f in {entries.folders[entries.folder[i]] for i in members})
 
-    def _parts(self, members: Sequence[int]) -> Iterator[tuple[Sequence[int], bool]]:
-        """Yield what must be read to judge one set, and whether it will be joined with more."""
+    def _parts(self, members: Sequence[int]) -> Sequence[tuple[Sequence[int], bool]]:
+        """Return what must be read to judge one set, and whether it will be joined with more."""
         known = [(d, i) for i in members if (d := self._digest_of(i)) is not None] if self._digest_of else []
         remembered = {i for _, i in known}
         unknown = [i for i in members if i not in remembered] if known else members
         size = self._entries.size[members[0]]
         most = max(2, min(_PART_FILES, _PART_BYTES // max(size, 1))) if size <= SMALL else AT_ONCE
         if not known and len(members) <= most:
-            yield members, False
-            return
+            return ((members, False),)
         parts = [unknown[first : first + most] for first in range(0, len(unknown), most)]
         joint = _Joint(len(parts))
         for digest, i in known:
             joint.classes[digest].append([i])
         if not parts:
             self._finish(joint)
-        for part in parts:
-            self._joints[part[0]] = joint
-            yield part, True
+        self._joints.update((part[0], joint) for part in parts)
+        return [(part, True) for part in parts]
 
-    def take_all(self, batch: SuspectsBatch, verdicts: Sequence[Verdict]) -> None:
-        """Put the verdicts on a batch where they belong."""
-        if batch.join or self._stand_for:
-            for suspects, verdict in zip(batch, verdicts, strict=True):
-                self.take(suspects, verdict)
-        else:  # nearly always: every set is complete in itself
-            for verdict in verdicts:
-                for digest, members in verdict.classes:
-                    self.done.append(digest, members)
-
-    def take(self, suspects: Suspects, verdict: Verdict) -> None:
-        """Put one verdict where it belongs."""
+    def take(self, batch: SuspectsBatch, verdict: Verdict) -> None:
+        """Put the verdict on a batch where it belongs."""
+        if not (batch.join or self._stand_for):  # nearly always: every set is complete in itself
+            self.done.extend(verdict.classes)
+            return
+        set_of = {m: n for n, s in enumerate(batch) for m in s.members}
+        classes: list[list[tuple[bytes | None, Sequence[int]]]] = [[] for _ in batch]
+        for digest, members in verdict.classes:
+            classes[set_of[members[0]]].append((digest, members))
         failed = {p.path for p in verdict.problems}
+        for n, suspects in enumerate(batch):
+            self._take_one(suspects, classes[n], failed)
+
+    def _take_one(
+        self, suspects: Suspects, found: Sequence[tuple[bytes | None, Sequence[int]]], failed: set[bytes]
+    ) -> None:
+        """Put the classes of one set where they belong."""
         stand_ins = [m for m, path in zip(suspects.members, suspects.paths, strict=True) if path in failed]
         left = [c for m in stand_ins if (c := self._stand_for.pop(m, [])[1:])]  # they lost the file that stood for them
         if suspects.join:
             joint = self._joints.pop(suspects.members[0])
             joint.left += left
-            for digest, members in verdict.classes:
+            for digest, members in found:
                 assert digest is not None
                 joint.classes[digest].append(self._whole(members))
             joint.waiting -= 1
             if not joint.waiting:
                 self._finish(joint)
             return
-        classes = [(digest, self._whole(members)) for digest, members in verdict.classes]
+        classes = [(digest, self._whole(members)) for digest, members in found]
         classes += [(None, c) for m in suspects.members if (c := self._stand_for.pop(m, []))]  # equal to no other
         if left:
             self._compare([c for _, c in classes] + left)

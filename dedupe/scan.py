@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, TypeAlias
 from dedupe import fingerprint, mounts
 from dedupe.cache import Cache, Learnt
 from dedupe.classes import Classes
-from dedupe.columns import Column
+from dedupe.columns import Column, picker
 from dedupe.config import Confirm, ScanConfig
-from dedupe.confirm import Confirmer
+from dedupe.confirm import SMALL, Confirmer
 from dedupe.digests.base import Backend, BackendChoice
 from dedupe.digests.choose import any_of, choose
 from dedupe.entries import alike
@@ -103,15 +103,17 @@ class Scan:
 
     def same_size(self) -> Sets:
         """Return the sets of two or more names whose files have one size."""
-        return list(alike(range(len(self._found.entries)), self._found.entries.size.__getitem__))
+        entries = self._found.entries
+        return list(alike(range(len(entries)), lambda members: picker(members)(entries.size)))
 
     def one_name_each(self, sets: Sets) -> Sets:
         """Return the sets with one name for each physical file; its other names are kept as links."""
         entries, united = self._found.entries, []
+        inodes_of = lambda members: picker(members)(entries.inode)  # noqa: E731
         for members in sets:
             extra: set[int] = set()
-            same_inode = alike(members, entries.inode.__getitem__)  # nearly never any; what they are is looked at then
-            for names in (n for suspects in same_inode for n in alike(suspects, entries.identity)):
+            # nearly never do any share an inode; what they are is looked at then
+            for names in (n for same in alike(members, inodes_of) for n in alike(same, entries.identities)):
                 by_path = {entries.path(i): i for i in names}  # a root inside a root can bring one path twice
                 first, *others = (by_path[p] for p in sorted(by_path))
                 extra.update(names)
@@ -168,8 +170,8 @@ class Scan:
                 done += len(batch.members)
                 self._progress.reach(done)
             known = (s if prints.has_all(s) else array("I", (i for i in s if i in prints)) for s in sets)
-            words, step = prints.first_words(), fingerprint.WIDTH // 8
-            return [same for s in known for same in alike(s, lambda i: words[i * step])]
+            words = prints.first_words()
+            return [same for s in known for same in alike(s, lambda members: picker(members)(words))]
 
     def same_content(self, sets: Sets) -> Classes:
         """Return classes of two or more files of proven equal content, each with its digest."""
@@ -181,33 +183,31 @@ class Scan:
             sets = [array("I", part) for part in parts if len(part) > 1]
         task = Confirmer(self._config.confirm, self._backend, self._config.follow_symlinks)
         partition = Partition(entries, self._digests.get if self._digests else None, proven=self._backend is not None)
-        total = sum(entries.size[s[0]] * sum(i not in self._digests for i in s) for s in sets)
+        total = sum(entries.size[s[0]] * self._digests.missing(s) for s in sets)
         with self._phase("confirm", total, in_bytes=True):
             self._pool.is_warm(size=total)
             begun = self._pool.counted()
-            waiting: Sequence[Sequence[int]] = sorted(sets, key=lambda s: -entries.size[s[0]] * len(s))
+            # what takes long first, so that no core is left alone with it; small files as they lie, for the disk's sake
+            waiting: Sequence[Sequence[int]] = sorted(
+                sets, key=lambda s: (-entries.size[s[0]] * len(s) if entries.size[s[0]] > SMALL else 0, s[0])
+            )
             while waiting:
                 batches = partition.batches(waiting)
-                for batch, verdicts in self._pool.run(
+                for batch, verdict in self._pool.run(
                     task, batches, at_once=self._most, tick=lambda n: self._progress.reach(n - begun)
                 ):
-                    self._take(verdicts)
-                    partition.take_all(batch, verdicts)
+                    self._take(verdict)
+                    partition.take(batch, verdict)
                 waiting, partition.again = partition.again, []
         return partition.done
 
-    def _take(self, verdicts: Sequence[Verdict]) -> None:
-        """Count and remember what verdicts say."""
-        digests: dict[int, bytes | None] = {}
-        marks: dict[int, bytes] = {}
-        for verdict in verdicts:
-            self._found.problems += verdict.problems
-            self._bytes_read += verdict.bytes_read
-            for told, members in verdict.apart:
-                marks.update(dict.fromkeys(members, told))
-            for digest, members in verdict.classes:
-                digests.update(dict.fromkeys(members, digest))
-        if self._backend is not None and (digests or marks):
+    def _take(self, verdict: Verdict) -> None:
+        """Count and remember what a verdict says."""
+        self._found.problems += verdict.problems
+        self._bytes_read += verdict.bytes_read
+        if self._backend is not None and self._cache.usable:
+            marks = {i: told for told, members in verdict.apart for i in members}
+            digests = {i: digest for digest, members in verdict.classes for i in members}
             self._remember(list({**digests, **marks}), digests, marks)
 
     def _remember(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Sequence
 from typing import NamedTuple
 
 if sys.platform == "win32":
@@ -31,9 +32,10 @@ def of_stat(s: os.stat_result) -> Status:
 
 if sys.platform == "win32":
 
-    def of_entry(entry: os.DirEntry[bytes], *, follow: bool) -> tuple[int, ...]:
-        """Return the status of a directory entry, as a plain tuple: from a handle, as the listing may be old news."""
-        return tuple(of_path(entry.path, follow=follow))
+    def columns(entries: Sequence[os.DirEntry[bytes]], *, follow: bool) -> Sequence[Sequence[int]]:
+        """Return the statuses of directory entries, a column a field: from handles, as a listing may be old news."""
+        found = [of_path(e.path, follow=follow) for e in entries]
+        return list(zip(*found, strict=True)) if found else [()] * len(Status._fields)
 
     def of_path(path: bytes, *, follow: bool = False) -> Status:
         """Return the status of a file by its name; with `follow`, of what a link leads to."""
@@ -54,15 +56,38 @@ if sys.platform == "win32":
         os.lseek(descriptor, offset, os.SEEK_SET)
         return os.read(descriptor, length)
 
+    def content(path: bytes, length: int, *, follow: bool) -> bytes:
+        """Return the first `length` bytes of a file, fewer only where it ends before."""
+        descriptor = open_file(path, follow=follow)
+        try:
+            return os.read(descriptor, length)
+        finally:
+            os.close(descriptor)
+
+    def content_and_status(path: bytes, length: int, *, follow: bool) -> tuple[bytes, tuple[int, ...]]:
+        """Return the same, and the status that the file had after it was read."""
+        descriptor = open_file(path, follow=follow)
+        try:
+            return os.read(descriptor, length), of_descriptor(descriptor)
+        finally:
+            os.close(descriptor)
+
 else:
 
-    def of_entry(entry: os.DirEntry[bytes], *, follow: bool) -> tuple[int, ...]:
-        """Return the status of a directory entry, as a plain tuple: a million of them are made."""
-        s = entry.stat(follow_symlinks=follow)
-        return s.st_size, s.st_mtime_ns, s.st_ctime_ns, s.st_dev, s.st_ino
+    def columns(entries: Sequence[os.DirEntry[bytes]], *, follow: bool) -> Sequence[Sequence[int]]:
+        """Return the statuses of directory entries, a column a field: no object is made for each of a million."""
+        found = [e.stat(follow_symlinks=follow) for e in entries]
+        return (
+            [s.st_size for s in found],
+            [s.st_mtime_ns for s in found],
+            [s.st_ctime_ns for s in found],
+            [s.st_dev for s in found],
+            [s.st_ino for s in found],
+        )
 
     # O_NONBLOCK: a FIFO that took the file's place must not hang us.  O_NOCTTY: nor a terminal become ours.
     _FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+    _UNFOLLOWED = _FLAGS | os.O_NOFOLLOW
 
     def of_path(path: bytes, *, follow: bool = False) -> Status:
         """Return the status of a file by its name; with `follow`, of what a link leads to."""
@@ -74,7 +99,7 @@ else:
 
     def open_file(path: bytes, *, follow: bool = False) -> int:
         """Open a file for reading; a link only with `follow`.  The caller checks that it is the file it expects."""
-        return os.open(path, _FLAGS if follow else _FLAGS | os.O_NOFOLLOW)
+        return os.open(path, _FLAGS if follow else _UNFOLLOWED)
 
     def read_at(descriptor: int, length: int, offset: int) -> bytes:
         """Read bytes at a place of an open file; fewer only where the file ends.
@@ -88,3 +113,24 @@ else:
                 break
             data += more
         return data
+
+    def content(path: bytes, length: int, *, follow: bool) -> bytes:
+        """Return the first `length` bytes of a file, fewer only where it ends before."""
+        descriptor = os.open(path, _FLAGS if follow else _UNFOLLOWED)
+        try:
+            data = os.pread(descriptor, length, 0)
+            return data if len(data) == length else read_at(descriptor, length, 0)
+        finally:
+            os.close(descriptor)
+
+    def content_and_status(path: bytes, length: int, *, follow: bool) -> tuple[bytes, tuple[int, ...]]:
+        """Return the same, and the status that the file had after it was read."""
+        descriptor = os.open(path, _FLAGS if follow else _UNFOLLOWED)
+        try:
+            data = os.pread(descriptor, length, 0)
+            if len(data) < length:
+                data = read_at(descriptor, length, 0)
+            s = os.fstat(descriptor)
+            return data, (s.st_size, s.st_mtime_ns, s.st_ctime_ns, s.st_dev, s.st_ino)
+        finally:
+            os.close(descriptor)

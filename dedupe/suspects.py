@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, overload
+from typing import overload
 
+from dedupe.classes import Classes
 from dedupe.result import Problem
 
 
@@ -70,20 +71,9 @@ class SuspectsBatch(Sequence[Suspects]):
 
 @dataclass(slots=True)
 class Verdict:
-    """What became of one set: classes of its members, each with a digest (None if none was asked for)."""
+    """What became of the sets of a batch: classes of their members, each with a digest (None if none was asked for)."""
 
-    classes: list[tuple[bytes | None, list[int]]] = field(default_factory=list)
+    classes: Classes = field(default_factory=Classes)
     problems: list[Problem] = field(default_factory=list)
     bytes_read: int = 0
-    apart: list[tuple[bytes, list[int]]] = field(default_factory=list)  # marks of members that were told apart
-
-
-class VerdictBatch(list[Verdict]):
-    """Verdicts on one batch, in its order.  Travels as plain lists, for the same reason."""
-
-    def __reduce__(self) -> tuple[object, ...]:
-        return _verdicts, ([(v.classes, v.problems, v.bytes_read, v.apart) for v in self],)
-
-
-def _verdicts(plain: list[tuple[Any, ...]]) -> VerdictBatch:
-    return VerdictBatch([Verdict(*v) for v in plain])
+    apart: list[tuple[bytes, Sequence[int]]] = field(default_factory=list)  # marks of members that were told apart

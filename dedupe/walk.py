@@ -5,13 +5,15 @@ Folders are listed in batches that may go to workers; each listing is a table of
 
 from __future__ import annotations
 
+import operator
 import os
 import stat
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import compress, islice, starmap
+from typing import TypeVar
 
 from dedupe import problems, status, windows
 from dedupe.config import AnyPath, ScanConfig
@@ -19,6 +21,8 @@ from dedupe.entries import Entries
 from dedupe.filters import Filters
 from dedupe.pool import Pool
 from dedupe.result import Problem, ProblemKind, SkipReason
+
+T = TypeVar("T")
 
 _SHARE = 4000  # files that a worker lists before it hands its remaining folders back: some 15 ms of work
 _SLICE = 4096  # entries of a folder that are held as objects at one time
@@ -55,6 +59,10 @@ class Lister:
     follow: bool
     cloud_files: bool
     visited: set[tuple[int, int]] = field(default_factory=set)  # folders, where links are followed
+    _own_inodes: frozenset[int] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._own_inodes = frozenset(inode for _, inode in self.own)
 
     def __call__(self, batch: list[tuple[bytes, int]], *, mapped: bool) -> Listing:  # noqa: ARG002 - nothing to map
         """List the folders of a batch and those below them, until a fair share of files is reached."""
@@ -97,38 +105,51 @@ class Lister:
         listing.entries.left_out[number] = left_out
 
     def _files(self, listing: Listing, number: int, children: list[os.DirEntry[bytes]]) -> list[os.DirEntry[bytes]]:
-        """Append the regular files of a folder; return the entries of other kinds.
-
-        The walk spends its time in this loop, so it calls as little as it can.
-        """
-        folder, filters, follow = listing.entries.folders[number], self.filters, self.follow
-        any_names, least, most = filters.any_names, filters.min_size, filters.max_size
-        own = {inode for _, inode in self.own}
-        names: list[bytes] = []
-        statuses: list[tuple[int, ...]] = []
-        others: list[os.DirEntry[bytes]] = []
-        for child in children:
+        """Append the regular files of a folder; return the entries of other kinds."""
+        while True:
             try:
-                if sys.platform == "win32" and (reason := self._windows_only(child)):
-                    listing.skipped[reason] += 1
-                elif not child.is_file(follow_symlinks=follow):
-                    others.append(child)
-                elif any_names and (reason := filters.of_file(folder, child.name)):
-                    listing.skipped[reason] += 1
-                else:
-                    found = status.of_entry(child, follow=follow)
-                    if not least <= found[0] <= most or (found[4] in own and found[3:] in self.own):
-                        listing.skipped[self._left_out(found)] += 1
-                    else:
-                        names.append(child.name)
-                        statuses.append(found)
-            except OSError as error:
-                listing.problems.append(problems.of_listing(child.path, error))
-        listing.entries.add_all(number, names, statuses)
+                return self._all_files(listing, number, children)
+            except OSError:  # one of them does not answer: go on without
+                children = [child for child in children if self._answers(listing, child)]
+
+    def _answers(self, listing: Listing, child: os.DirEntry[bytes]) -> bool:
+        """Tell whether the system says what an entry is, or note the problem."""
+        try:
+            if child.is_file(follow_symlinks=self.follow):
+                status.columns([child], follow=self.follow)
+        except OSError as error:
+            listing.problems.append(problems.of_listing(child.path, error))
+            return False
+        return True
+
+    def _all_files(self, listing: Listing, number: int, children: list[os.DirEntry[bytes]]) -> list[os.DirEntry[bytes]]:
+        """Do the same, at a price that is small beside that of the system's calls; an error leaves nothing behind."""
+        folder, filters, follow = listing.entries.folders[number], self.filters, self.follow
+        skipped: list[SkipReason] = []
+        if sys.platform == "win32":
+            children = _kept(children, map(self._windows_only, children), skipped)
+        files = [child for child in children if child.is_file(follow_symlinks=follow)]
+        others = [] if len(files) == len(children) else [c for c in children if not c.is_file(follow_symlinks=follow)]
+        if filters.any_names:
+            files = _kept(files, [filters.of_file(folder, file.name) for file in files], skipped)
+        columns = status.columns(files, follow=follow)
+        size, _, _, device, inode = columns
+        least, most = filters.min_size, filters.max_size
+        keep = [least <= n <= most for n in size]
+        if not self._own_inodes.isdisjoint(inode):
+            keep = [k and both not in self.own for k, both in zip(keep, zip(device, inode, strict=True), strict=True)]
+        if not all(keep):
+            left_out = compress(zip(size, device, inode, strict=True), map(operator.not_, keep))
+            skipped += starmap(self._why, left_out)
+            columns = [list(compress(column, keep)) for column in columns]
+            files = list(compress(files, keep))
+        listing.entries.add_all(number, [file.name for file in files], columns)
+        listing.skipped.update(skipped)
         return others
 
-    def _left_out(self, found: tuple[int, ...]) -> SkipReason:
-        return SkipReason.OWN_OUTPUT if found[3:] in self.own else self.filters.of_size(found[0])
+    def _why(self, size: int, device: int, inode: int) -> SkipReason:
+        """Return why a file that takes no part for what it is does not."""
+        return SkipReason.OWN_OUTPUT if (device, inode) in self.own else self.filters.of_size(size)
 
     def file(self, listing: Listing, number: int, name: bytes) -> None:
         """Append one file that was named itself, or count why it is left out."""
@@ -142,8 +163,8 @@ class Lister:
                 listing.skipped[SkipReason.CLOUD] += 1
                 return
         found = status.of_path(folder + name)
-        if found[3:] in self.own or not self.filters.min_size <= found[0] <= self.filters.max_size:
-            listing.skipped[self._left_out(found)] += 1
+        if found[3:] in self.own or not self.filters.min_size <= found.size <= self.filters.max_size:
+            listing.skipped[self._why(found.size, found.device, found.inode)] += 1
         else:
             listing.entries.add(number, name, found)
 
@@ -184,6 +205,17 @@ class Lister:
             if windows.is_cloud_placeholder(seen.st_file_attributes) and not self.cloud_files:
                 return SkipReason.CLOUD
         return None
+
+
+def _kept(items: Sequence[T], reasons: Iterable[SkipReason | None], skipped: list[SkipReason]) -> list[T]:
+    """Return the items that there is no reason to leave out, and add the reasons that there are."""
+    kept = []
+    for item, reason in zip(items, reasons, strict=True):
+        if reason is None:
+            kept.append(item)
+        else:
+            skipped.append(reason)
+    return kept
 
 
 def walk(

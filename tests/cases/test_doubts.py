@@ -28,7 +28,8 @@ def test_an_inode_given_to_another_file_meanwhile_makes_no_link() -> None:
     folder = entries.enter(b"/d")
     for name, modified in ((b"old", 1), (b"new", 2), (b"link", 2)):
         entries.add(folder, name, (5, modified, modified, 7, 42))
-    assert entries.identity(0) != entries.identity(1) == entries.identity(2)
+    first, second, third = entries.identities(range(3))
+    assert first != second == third
 
 
 def test_no_lock_is_held_between_two_lessons(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -108,7 +109,8 @@ def test_a_remembered_group_costs_in_proportion(tmp_path: Path) -> None:
     def seconds(count: int) -> float:
         entries = Entries()
         folder = entries.enter(b"/d")
-        entries.add_all(folder, [b"%d" % i for i in range(count)], [(5, 1, 1, 1, i + 1) for i in range(count)])
+        once = [5] * count, [1] * count, [1] * count, [1] * count
+        entries.add_all(folder, [b"%d" % i for i in range(count)], (*once, range(1, count + 1)))
         best = 9.0
         for _ in range(3):
             begun = time.perf_counter()

@@ -153,7 +153,7 @@ def test_b25_a_listing_is_not_asked_for_sizes(tmp_path: Path) -> None:
 
     path = absolute(os.fsencode(write(tmp_path / "a", b"A" * _N)))
     entry: Any = SimpleNamespace(path=path, stat=old_news)
-    assert status.of_entry(entry, follow=False) == tuple(status.of_path(path))
+    assert [value for (value,) in status.columns([entry], follow=False)] == list(status.of_path(path))
 
 
 @on_windows
