@@ -7,6 +7,7 @@ class; only the first file of a class is hashed.  A file alone in its class is n
 from __future__ import annotations
 
 import hashlib
+import time
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -94,12 +95,14 @@ class Confirmer:
 
     def __call__(self, batch: Iterable[Suspects], *, mapped: bool) -> Verdict:
         """Return the verdict on all sets of a batch."""
+        begun = time.perf_counter()
         verdict = Verdict()
         for s in batch:
             if s.size <= SMALL:
                 self._small(s, verdict)
             else:
                 self._large(s, verdict, mapped=mapped and s.mapped)
+        verdict.seconds = time.perf_counter() - begun
         return verdict
 
     def lost(self, batch: Iterable[Suspects]) -> Verdict:

@@ -6,6 +6,7 @@ Algorithm: XXH3, 128 bits, canonical (big-endian) digest: https://github.com/Cya
 from __future__ import annotations
 
 import os
+import time
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -15,6 +16,7 @@ import xxhash
 from dedupe import heartbeat, problems, status
 from dedupe.columns import picker
 from dedupe.entries import Entries
+from dedupe.pace import Pace
 from dedupe.result import Problem, ProblemKind
 
 LAYOUT = 1  # raise whenever the same file would get another fingerprint: remembered ones are then not believed
@@ -23,7 +25,7 @@ WHOLE = 32 << 10  # files up to this size are covered whole
 SAMPLE = 4 << 10  # bytes of each sample: a page, so that one sample costs one read from a disk
 _LARGE = 64 << 20  # from this size on, places between head and tail are sampled too
 _BETWEEN = 3
-_BATCH = 1024  # files handed to a worker at once: some milliseconds of work
+_FIRST, _LEAST, _MOST = 512, 16, 8192  # files handed to a worker at once
 
 
 def places(size: int) -> tuple[tuple[int, int], ...]:
@@ -52,6 +54,7 @@ class Fingerprints:
     values: list[bytes | None] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
     bytes_read: int = 0
+    seconds: float = 0.0  # that it took
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +65,7 @@ class Fingerprinter:
 
     def __call__(self, batch: Batch, *, mapped: bool) -> Fingerprints:  # noqa: ARG002
         """Fingerprint every file of a batch by plain reads: a map pays only for far more than a page."""
+        begun = time.perf_counter()
         found = Fingerprints()
         for path, size in zip(batch.paths, batch.sizes, strict=True):
             value = None
@@ -74,6 +78,7 @@ class Fingerprinter:
             found.values.append(value)
             found.bytes_read += size if size <= WHOLE else SAMPLE * (2 if size < _LARGE else 2 + _BETWEEN)
         heartbeat.advance(0)
+        found.seconds = time.perf_counter() - begun
         return found
 
     def lost(self, batch: Batch) -> Fingerprints:
@@ -99,8 +104,14 @@ class Fingerprinter:
             os.close(descriptor)
 
 
-def batches(entries: Entries, members: Sequence[int]) -> Iterator[Batch]:
+def pace() -> Pace:
+    """Return how many files the next batch should hold, to be told what each took."""
+    return Pace(_FIRST, least=_LEAST, most=_MOST)
+
+
+def batches(entries: Entries, members: Sequence[int], size: Pace) -> Iterator[Batch]:
     """Yield batches of files that need a fingerprint."""
-    for first in range(0, len(members), _BATCH):
-        part = members[first : first + _BATCH]
+    first = 0
+    while part := members[first : first + size.amount]:
         yield Batch(part, entries.packed_paths(part), array("Q", picker(part)(entries.size)))
+        first += len(part)

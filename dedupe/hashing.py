@@ -19,7 +19,7 @@ from dedupe.config import ScanConfig
 from dedupe.confirm import Confirmer
 from dedupe.digests.choose import any_of, choose
 from dedupe.entries import Entries
-from dedupe.fingerprint import Fingerprinter, batches
+from dedupe.fingerprint import Fingerprinter, batches, pace
 from dedupe.paths import absolute, outside
 from dedupe.pool import Pool
 from dedupe.progress import Progress
@@ -165,7 +165,9 @@ class Hashing:
 
     def _fingerprint(self, entries: Entries, members: array[int], prints: dict[int, bytes]) -> None:
         """Add the fingerprints without which nothing can be remembered; whatever fails will fail again when hashed."""
-        for batch, results in self._pool.run(Fingerprinter(), batches(entries, members)):
+        size = pace()
+        for batch, results in self._pool.run(Fingerprinter(), batches(entries, members, size)):
+            size.took(len(batch.members), results.seconds)
             found = zip(batch.members, results.values, strict=True)
             prints.update((i, value) for i, value in found if value is not None)
 

@@ -15,10 +15,11 @@ from dedupe import mounts
 from dedupe.classes import Classes
 from dedupe.confirm import AT_ONCE, SMALL
 from dedupe.entries import Entries
+from dedupe.pace import Pace
 from dedupe.suspects import Suspects, SuspectsBatch, Verdict
 
-_FILES = 1024  # small files judged in one batch
-_BYTES = 16 << 20  # bytes of a batch
+_FIRST, _LEAST, _MOST = 16 << 20, 1 << 20, 256 << 20  # bytes of a batch
+_OPENING = 32 << 10  # bytes that could be read in the time that opening a file takes
 _PART_FILES, _PART_BYTES = 1024, 32 << 20  # of small files judged together, whose contents are in memory at once
 
 
@@ -46,6 +47,7 @@ class Partition:
         self._proven = proven
         self._joints: dict[int, _Joint] = {}  # by the first member of a part
         self._stand_for: dict[int, list[int]] = {}  # the class that a file was compared for
+        self._pace = Pace(_FIRST, least=_LEAST, most=_MOST)
         self.done = Classes()  # of two or more files, complete
         self.again: list[list[int]] = []  # sets that verdicts gave rise to
 
@@ -64,8 +66,8 @@ class Partition:
                 each = sizes[part[0]]
                 parts.append((each, len(part), join, each > SMALL and self._may_map(part)))
                 members.extend(part)
-                size += each * len(part)
-                if len(members) >= _FILES or size >= _BYTES:
+                size += (each + _OPENING) * len(part)
+                if size >= self._pace.amount:
                     yield self._batch(members, parts)
                     members, parts, size = array("I"), [], 0
         if parts:
@@ -99,6 +101,7 @@ class Partition:
 
     def take(self, batch: SuspectsBatch, verdict: Verdict) -> None:
         """Put the verdict on a batch where it belongs."""
+        self._pace.took(verdict.bytes_read + _OPENING * batch.files, verdict.seconds)
         if not (batch.join or self._stand_for):  # nearly always: every set is complete in itself
             self.done.extend(verdict.classes)
             return

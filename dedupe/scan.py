@@ -158,10 +158,12 @@ class Scan:
         done = 0
         with self._phase("fingerprint", len(unknown)):
             self._pool.is_warm(len(unknown))
-            batches = fingerprint.batches(entries, unknown)
+            pace = fingerprint.pace()
+            batches = fingerprint.batches(entries, unknown, pace)
             for batch, found in self._pool.run(
                 Fingerprinter(self._config.follow_symlinks), batches, at_once=self._most
             ):
+                pace.took(len(batch.members), found.seconds)
                 prints.put_all(batch.members, found.values)
                 if self._cache.usable:
                     self._remember([i for i in batch.members if i in prints], {}, {})

@@ -45,6 +45,11 @@ class SuspectsBatch(Sequence[Suspects]):
         self._sets = sets
 
     @property
+    def files(self) -> int:
+        """Return how many files there are in all sets together."""
+        return len(self._members)
+
+    @property
     def join(self) -> bool:
         """Tell whether any of the sets will be joined with others."""
         return any(join for _, _, join, _ in self._sets)
@@ -76,4 +81,5 @@ class Verdict:
     classes: Classes = field(default_factory=Classes)
     problems: list[Problem] = field(default_factory=list)
     bytes_read: int = 0
+    seconds: float = 0.0  # that it took
     apart: list[tuple[bytes, Sequence[int]]] = field(default_factory=list)  # marks of members that were told apart

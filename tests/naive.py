@@ -41,7 +41,10 @@ def lower_thresholds(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(fingerprint, "WHOLE", 512)
     patch.setattr(fingerprint, "SAMPLE", 64)
     patch.setattr(fingerprint, "_LARGE", 6000)
-    patch.setattr(fingerprint, "_BATCH", 5)
+    for name in ("_FIRST", "_LEAST", "_MOST"):
+        patch.setattr(fingerprint, name, 5)
+        patch.setattr(partition, name, 20_000)
+    patch.setattr(partition, "_OPENING", 3000)
     for module in (confirm, partition):
         patch.setattr(module, "SMALL", 1024)
         patch.setattr(module, "AT_ONCE", 3)
@@ -49,8 +52,6 @@ def lower_thresholds(patch: pytest.MonkeyPatch) -> None:
         patch.setattr(confirm, "GRANULARITY", 4096)
     patch.setattr(confirm, "_WINDOW", 4096)
     patch.setattr(confirm, "_STEP", 1000)
-    patch.setattr(partition, "_FILES", 7)
-    patch.setattr(partition, "_BYTES", 20_000)
     patch.setattr(partition, "_PART_FILES", 3)
 
 

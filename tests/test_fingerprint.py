@@ -92,12 +92,13 @@ def test_a_lost_batch_names_every_file() -> None:
 
 def test_batches_hold_every_file_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """However many files there are, each is in one batch, with its path and size."""
-    monkeypatch.setattr(fingerprint, "_BATCH", 3)
+    for name in ("_FIRST", "_LEAST", "_MOST"):
+        monkeypatch.setattr(fingerprint, name, 3)
     entries = Entries()
     folder = entries.enter(b"/d")
     for n in range(10):
         entries.add(folder, b"%d" % n, Status(n, 0, 0, 1, n + 1))
-    found = list(fingerprint.batches(entries, range(1, 10)))
+    found = list(fingerprint.batches(entries, range(1, 10), fingerprint.pace()))
     assert [len(b.members) for b in found] == [3, 3, 3]
     assert [(i, p, s) for b in found for i, p, s in zip(b.members, b.paths, b.sizes, strict=True)] == [
         (n, b"/d%c%d" % (os.sep.encode(), n), n) for n in range(1, 10)
