@@ -6,16 +6,14 @@ from typing import Annotated
 
 import typer
 
-from dedupe.cli import cache, console
-from dedupe.cli.bench import bench
+from dedupe.cli import console
 from dedupe.cli.exits import EPILOG
-from dedupe.cli.hash import hash_
-from dedupe.cli.report import report
-from dedupe.cli.scan import scan
+from dedupe.cli.lazy import LazyGroup
 from dedupe.version import __version__
 
 app = typer.Typer(
     name="dedupe",
+    cls=LazyGroup,
     help="Find exact duplicates among large files.",
     no_args_is_help=True,
     add_completion=False,
@@ -23,11 +21,6 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
-app.command(epilog=EPILOG)(scan)
-app.command(epilog=EPILOG)(report)
-app.command("hash", epilog=EPILOG)(hash_)
-app.command(epilog=EPILOG)(bench)
-app.add_typer(cache.app, name="cache")
 
 
 def _version(wanted: bool) -> None:

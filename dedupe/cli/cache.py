@@ -13,7 +13,11 @@ from dedupe.cli.exits import EPILOG, Exit
 from dedupe.paths import outside
 
 app = typer.Typer(
-    help="Look after what is remembered between scans.", no_args_is_help=True, epilog=EPILOG, rich_markup_mode=None
+    help="Look after what is remembered between scans.",
+    no_args_is_help=True,
+    add_completion=False,
+    epilog=EPILOG,
+    rich_markup_mode=None,
 )
 _File = Annotated[str | None, typer.Option(metavar="FILE", help="The cache; by default the user's own.")]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 from typing import TYPE_CHECKING, Annotated
 
@@ -89,7 +88,6 @@ def scan(
     """Find files of equal content."""
     if cache is not None and no_cache:
         raise UsageError("--cache and --no-cache contradict each other: give one of them.")
-    gc.disable()  # a scan makes no cycles worth finding, and looking for them took a fifth of its time
     from dedupe.cache import default_path
     from dedupe.cachefile import files_of
     from dedupe.cli.output import Outputs, standard_output

@@ -1,0 +1,46 @@
+"""Commands that are imported only when they are run, or listed by `--help`.  Knows their names, not what they do.
+
+A small scan ends in less time than it took to import the other commands and to have typer look at their options.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from importlib import import_module
+from typing import Any
+
+import typer
+from typer.core import TyperGroup
+from typer.main import get_command
+
+from dedupe.cli.exits import EPILOG
+
+# what each module of this package exports, in the order of `--help`: a function, or an application of its own
+_EXPORTS = {"scan": "scan", "report": "report", "hash": "hash_", "bench": "bench", "cache": "app"}
+
+
+class _Commands(Mapping[str, Any]):
+    """The commands by name, each made when it is asked for."""
+
+    def __getitem__(self, name: str) -> Any:
+        export = _EXPORTS[name]
+        exported = getattr(import_module(f"dedupe.cli.{name}"), export)
+        if isinstance(exported, typer.Typer):
+            return get_command(exported)
+        app = typer.Typer(add_completion=False, rich_markup_mode=None)
+        app.command(name, epilog=EPILOG)(exported)
+        return get_command(app)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(_EXPORTS)
+
+    def __len__(self) -> int:
+        return len(_EXPORTS)
+
+
+class LazyGroup(TyperGroup):
+    """A group whose commands typer finds one by one; their names, for lists and for typing errors, cost nothing."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        self.commands = _Commands()  # type: ignore[assignment] # typer only reads it
