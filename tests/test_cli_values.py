@@ -30,6 +30,8 @@ from tests.conftest import write
         (" 2 T ", 2 << 40),
         ("1P", 1 << 50),
         ("8E", 8 << 60),
+        ("1.00000000000000000000000000001k", 1024),
+        ("0.99999999999999999999999999999999k", 1023),
         ("9007199254740993", 9007199254740993),  # more than a float holds
     ],
 )
@@ -38,7 +40,7 @@ def test_sizes_are_bytes_with_k_as_1024(text: str, wanted: int) -> None:
     assert values.size(text) == wanted
 
 
-@pytest.mark.parametrize("text", ["", "k", "-1", "1e3", "ten", "1 k k", "0x10", "1,5M", "nan", "1Z"])
+@pytest.mark.parametrize("text", ["", "k", "-1", "1e3", "ten", "1 k k", "0x10", "1,5M", "nan", "1Z", "9" * 5000, "1."])
 def test_what_is_no_size_is_wrong_usage(text: str) -> None:
     """The sentence shows what was typed and what would be right."""
     with pytest.raises(UsageError, match="is not a size"):

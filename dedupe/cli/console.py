@@ -16,7 +16,6 @@ from typing import Any, BinaryIO, NoReturn
 
 import typer
 
-from dedupe import names, windows
 from dedupe.cli.exits import Exit
 from dedupe.errors import DedupeError, NothingUsableError
 
@@ -24,6 +23,8 @@ from dedupe.errors import DedupeError, NothingUsableError
 def prepare() -> None:
     """Make the streams survive any name, placeholders show as what they are, and SIGTERM end us as Ctrl-C does."""
     if sys.platform == "win32":
+        from dedupe import windows
+
         windows.expose_placeholders()
     for stream in (sys.stdout, sys.stderr):
         reconfigure = getattr(stream, "reconfigure", None)
@@ -50,6 +51,8 @@ def stdin() -> BinaryIO:
 
 def say(sentence: str) -> None:
     """Print a sentence for the user on standard error, with nothing in it that could steer a terminal."""
+    from dedupe import names  # `--version` needs none of it
+
     if sys.stderr is not None:  # closed by the caller; `print` would take standard output in its place
         with contextlib.suppress(OSError):  # nobody reads it: no reason to withhold the result
             print(names.shown_text(sentence), file=sys.stderr, flush=True)  # noqa: T201
@@ -65,9 +68,12 @@ def write(pieces: Iterable[bytes], *, text: bool = True) -> None:
     out = sys.stdout
     if out is None:
         raise NothingUsableError("The result cannot be written: standard output is closed.")
-    encode = text and out.isatty()
+    if text and out.isatty():
+        from dedupe import names
+
+        pieces = (names.for_console(piece, out.encoding) for piece in pieces)
     for piece in pieces:
-        _put(names.for_console(piece, out.encoding) if encode else piece)
+        _put(piece)
     _put(b"")
 
 

@@ -7,11 +7,9 @@ import os
 import re
 import sqlite3
 import stat
-import tempfile
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import BinaryIO
-from urllib.parse import quote
 
 from dedupe.errors import NothingUsableError, UsageError
 from dedupe.paths import lies_below
@@ -76,6 +74,8 @@ class Outputs:
             raise
 
     def _add(self, path: str, roots: Sequence[bytes], kept: set[bytes]) -> None:
+        import tempfile  # brings random and bisect, which a scan without report files needs not
+
         form = format_for(path)
         target = os.path.realpath(path)
         place = os.fsencode(target)
@@ -173,7 +173,7 @@ def _replaceable(target: str) -> bool:
 
 
 def _is_our_database(path: str) -> bool:
-    import sqlite3
+    from urllib.parse import quote
 
     with contextlib.suppress(sqlite3.Error):
         uri = "file:" + quote(os.fsencode(path)) + "?mode=ro&immutable=1"

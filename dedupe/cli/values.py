@@ -6,14 +6,13 @@ import os
 import re
 import sys
 from collections.abc import Iterable
-from decimal import Decimal
 
 from dedupe import winpath
 from dedupe.cli import console
 from dedupe.errors import NothingUsableError, UsageError
 from dedupe.paths import absolute
 
-_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgtpe]?)(?:i?b)?", re.IGNORECASE)
+_SIZE = re.compile(r"(\d{1,99})(?:\.(\d{1,99}))?\s*([kmgtpe]?)(?:i?b)?", re.IGNORECASE)
 _POWERS = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4, "p": 5, "e": 6}
 
 
@@ -28,7 +27,9 @@ def size(text: str) -> int:
         raise UsageError(
             f"{text!r} is not a size: write bytes, or a number with k, M, G or T, such as 10k, 4M or 1GiB."
         )
-    return int(Decimal(match[1]) * 1024 ** _POWERS[match[2].lower()])
+    fraction = match[2] or ""
+    parts: int = 10 ** len(fraction)
+    return (int(match[1] + fraction) << 10 * _POWERS[match[3].lower()]) // parts
 
 
 def path_list(source: str, *, null: bool) -> list[bytes]:
