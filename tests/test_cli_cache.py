@@ -30,6 +30,16 @@ def test_path_is_the_users_own_or_the_one_named(cli: Cli, no_users_cache: Path, 
     assert cli("cache", "path", "--cache", "other.db").stdout == os.fsencode(tmp_path / "other.db") + b"\n"
 
 
+@pytest.mark.parametrize("command", ["scan kept.db", "hash kept.db", "cache path", "cache info", "cache clear"])
+def test_an_empty_name_is_wrong_usage(cli: Cli, kept: Path, no_users_cache: Path, command: str) -> None:
+    """An unset variable in a script means neither the user's own cache nor the current folder, in any command."""
+    done = cli(*command.split(), "--cache", "", cwd=kept.parent)
+    assert done.returncode == 2
+    assert done.stderr.startswith(b"dedupe: --cache names no file:")
+    assert not done.stdout
+    assert not list(no_users_cache.rglob("*.db"))
+
+
 def test_info_counts_files_digests_and_roots(cli: Cli, kept: Path) -> None:
     """Files, digests by algorithm, and the roots that were scanned."""
     lines = cli("cache", "info", "--cache", kept).stdout.decode().splitlines()

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dedupe import cache
 from dedupe.cli import values
 from dedupe.errors import NothingUsableError, UsageError
 from tests.conftest import write
@@ -96,3 +97,16 @@ def test_a_list_that_is_not_there(tmp_path: Path) -> None:
     """One sentence tells which."""
     with pytest.raises(NothingUsableError, match=r"The list .*gone cannot be read: No such file"):
         values.path_list(str(tmp_path / "gone"), null=False)
+
+
+def test_the_cache_lies_where_the_user_says(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A name counts from the current folder, without one the user's own is meant, and refused is refused."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(cache, "default_path", lambda: "/own/cache.db")
+    assert values.cache_file("c.db") == values.wanted_cache("c.db", no_cache=False) == str(tmp_path / "c.db")
+    assert values.cache_file(None) == values.wanted_cache(None, no_cache=False) == "/own/cache.db"
+    assert values.wanted_cache(None, no_cache=True) is None
+    with pytest.raises(UsageError, match="contradict each other"):
+        values.wanted_cache("c.db", no_cache=True)
+    with pytest.raises(UsageError, match="names no file"):
+        values.cache_file("")

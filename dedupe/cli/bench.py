@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dedupe.cli import console, values
+from dedupe.cli import console, options, values
 from dedupe.cli.exits import Exit
 from dedupe.errors import NothingUsableError, UsageError
 
@@ -42,9 +42,6 @@ _Compare = Annotated[
     list[str] | None,
     typer.Option(metavar="OLD.json", help="Show a record beside this run; of two, compare them and measure nothing."),
 ]
-_Bars = Annotated[
-    bool | None, typer.Option("--progress/--no-progress", help="Show progress; by default on a terminal.")
-]
 
 
 @console.guarded
@@ -60,12 +57,11 @@ def bench(
     control: _Control = False,
     json: _Json = None,
     compare: _Compare = None,
-    progress: _Bars = None,
+    progress: options.Bars = None,
 ) -> Exit:
     """Measure which hash and which backend is fastest here."""
     from dedupe.bench.laboratory import Plan, run, run_control
     from dedupe.bench.record import to_json
-    from dedupe.progress import Bars, Silent
 
     old = [_read(source) for source in compare or ()]
     if len(old) > 2:
@@ -84,7 +80,7 @@ def bench(
         _compare(old[0], old[1], screen)
         return Exit.DONE
     with _Output(json) as output:
-        bars = Bars() if console.wants_progress(progress) else Silent()
+        bars = console.bars(progress)
         record = run_control(rounds, bars) if control else run(plan, bars)
         output.write(to_json(record))
     _draw(record, screen)

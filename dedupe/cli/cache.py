@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from dedupe import names
-from dedupe.cli import console
+from dedupe.cli import console, values
 from dedupe.cli.exits import EPILOG, Exit
 from dedupe.paths import outside
 
@@ -22,12 +22,6 @@ app = typer.Typer(
 _File = Annotated[str | None, typer.Option(metavar="FILE", help="The cache; by default the user's own.")]
 
 
-def _chosen(cache: str | None) -> str:
-    from dedupe.cache import default_path
-
-    return os.path.abspath(cache) if cache is not None else default_path()
-
-
 def _print(line: str) -> None:
     console.write([(line + "\n").encode()])
 
@@ -36,7 +30,7 @@ def _print(line: str) -> None:
 @console.guarded
 def path_(cache: _File = None) -> Exit:
     """Print where the cache lies."""
-    _print(names.shown(os.fsencode(_chosen(cache))))
+    _print(names.shown(os.fsencode(values.cache_file(cache))))
     return Exit.DONE
 
 
@@ -47,7 +41,7 @@ def info(cache: _File = None) -> Exit:
     from dedupe import care
     from dedupe.report.units import binary_size
 
-    found = care.info(_chosen(cache))
+    found = care.info(values.cache_file(cache))
     _print(f"cache    {names.shown(os.fsencode(found.path))}")
     _print(f"size     {binary_size(found.disk_bytes)}")
     _print(f"files    {found.files:,}")
@@ -64,7 +58,7 @@ def prune(cache: _File = None) -> Exit:
     """Drop files that are gone, below roots that can be read now."""
     from dedupe import care
 
-    dropped, kept = care.prune(_chosen(cache))
+    dropped, kept = care.prune(values.cache_file(cache))
     _print(f"dropped {dropped:,}, kept {kept:,}")
     return Exit.DONE
 
@@ -76,5 +70,5 @@ def clear(cache: _File = None) -> Exit:
     from dedupe import care
     from dedupe.report.units import binary_size
 
-    _print(f"the cache is empty and takes {binary_size(care.clear(_chosen(cache)))}")
+    _print(f"the cache is empty and takes {binary_size(care.clear(values.cache_file(cache)))}")
     return Exit.DONE

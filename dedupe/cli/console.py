@@ -12,12 +12,15 @@ import stat
 import sys
 import threading
 from collections.abc import Callable, Iterable
-from typing import Any, BinaryIO, NoReturn
+from typing import TYPE_CHECKING, Any, BinaryIO, NoReturn
 
 import typer
 
 from dedupe.cli.exits import Exit
 from dedupe.errors import DedupeError, NothingUsableError
+
+if TYPE_CHECKING:
+    from dedupe.progress import Progress
 
 
 def prepare() -> None:
@@ -108,6 +111,13 @@ def wants_progress(asked: bool | None) -> bool:
     if asked is None:
         asked = not os.environ.get("CI")
     return asked and on_terminal(sys.stderr)
+
+
+def bars(asked: bool | None, *, quiet: bool = False) -> Progress:
+    """Return what shows progress, or what shows none."""
+    from dedupe.progress import Bars, Silent
+
+    return Bars() if wants_progress(asked) and not quiet else Silent()
 
 
 def wants_colour() -> bool:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dedupe import names, sums
-from dedupe.cli import console
+from dedupe.cli import console, options, values
 from dedupe.cli.exits import Exit
 from dedupe.config import BackendName
 from dedupe.errors import UsageError
@@ -32,13 +32,6 @@ _Check = Annotated[
 ]
 _Tag = Annotated[bool, typer.Option("--tag", help="Write lines in the style of BSD, which name the algorithm.")]
 _Recursive = Annotated[bool, typer.Option("--recursive", help="Hash all files below folders.")]
-_Backend = Annotated[BackendName, typer.Option(help="Who computes the digests.")]
-_Cache = Annotated[str | None, typer.Option(metavar="FILE", help="Remember digests in this file.")]
-_NoCache = Annotated[bool, typer.Option("--no-cache", help="Remember nothing, believe nothing remembered.")]
-_Jobs = Annotated[int | None, typer.Option(metavar="N", help="Files read at once; by default one a core.")]
-_Bars = Annotated[
-    bool | None, typer.Option("--progress/--no-progress", help="Show progress; by default on a terminal.")
-]
 
 
 @console.guarded
@@ -48,26 +41,20 @@ def hash_(
     check: _Check = None,
     tag: _Tag = False,
     recursive: _Recursive = False,
-    backend: _Backend = BackendName.AUTO,
-    cache: _Cache = None,
-    no_cache: _NoCache = False,
-    jobs: _Jobs = None,
-    progress: _Bars = None,
+    backend: options.Backend = BackendName.AUTO,
+    cache: options.Cache = None,
+    no_cache: options.NoCache = False,
+    jobs: options.Jobs = None,
+    progress: options.Bars = None,
 ) -> Exit:
     """Print checksums as sha256sum does, or check them."""
-    if cache is not None and no_cache:
-        raise UsageError("--cache and --no-cache contradict each other: give one of them.")
+    kept = values.wanted_cache(cache, no_cache=no_cache)
     if algorithm is not None and algorithm not in sums.TAGS:
         raise UsageError(f"{algorithm!r} is no algorithm: choose one of {', '.join(sums.TAGS)}.")
     if bool(files) == bool(check):
         raise UsageError("Name files to hash, or lists to check with --check: one of the two.")
     if check and (tag or recursive):
         raise UsageError("--tag and --recursive are for writing a list, not for checking one.")
-    kept = None if no_cache else cache
-    if kept is None and not no_cache:
-        from dedupe.cache import default_path
-
-        kept = default_path()
     with _Session(backend, kept, jobs, progress) as session:
         if check:
             return Exit(max(_check(session, source, algorithm) for source in check))
@@ -78,12 +65,9 @@ class _Session:
     """What all hashing of one command shares: the settings, and the screen."""
 
     def __init__(self, backend: BackendName, cache: str | None, jobs: int | None, progress: bool | None) -> None:
-        from dedupe.progress import Bars, Silent
-
         self._backend, self._cache, self._jobs = backend, cache, jobs
-        shown = console.wants_progress(progress)
-        self._clears_bar = shown and console.on_terminal(sys.stdout)
-        self._progress = Bars() if shown else Silent()
+        self._clears_bar = console.wants_progress(progress) and console.on_terminal(sys.stdout)
+        self._progress = console.bars(progress)
         self._open: dict[str, Hashing] = {}
         self._stack = contextlib.ExitStack()
 

@@ -6,6 +6,8 @@ from typing import Annotated
 
 import typer
 
+from dedupe.config import BackendName
+
 Output = Annotated[
     list[str] | None,
     typer.Option(
@@ -21,3 +23,8 @@ Format = Annotated[
         help="For standard output: text, csv, json, jsonl or paths. By default text, or nothing with --output.",
     ),
 ]
+Backend = Annotated[BackendName, typer.Option(help="Who computes the digests.")]
+Cache = Annotated[str | None, typer.Option(metavar="FILE", help="Remember digests in this file.")]
+NoCache = Annotated[bool, typer.Option("--no-cache", help="Remember nothing, believe nothing remembered.")]
+Jobs = Annotated[int | None, typer.Option(metavar="N", help="Files read at once; by default one a core.")]
+Bars = Annotated[bool | None, typer.Option("--progress/--no-progress", help="Show progress; by default on a terminal.")]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -10,7 +11,6 @@ import typer
 from dedupe.cli import console, options, values
 from dedupe.cli.exits import Exit
 from dedupe.config import BackendName, Confirm, ScanConfig
-from dedupe.errors import UsageError
 
 if TYPE_CHECKING:
     from dedupe.result import ScanResult
@@ -22,10 +22,6 @@ _XXH3 = (
 
 _Paths = Annotated[list[str] | None, typer.Argument(metavar="PATH...", help="Files and folders to look at.")]
 _ConfirmBy = Annotated[Confirm, typer.Option(help="How equality is proven, and the digest that groups carry.")]
-_Backend = Annotated[BackendName, typer.Option(help="Who computes the digests.")]
-_Cache = Annotated[str | None, typer.Option(metavar="FILE", help="Remember digests in this file.")]
-_NoCache = Annotated[bool, typer.Option("--no-cache", help="Remember nothing, believe nothing remembered.")]
-_Jobs = Annotated[int | None, typer.Option(metavar="N", help="Files read at once; by default one a core.")]
 _MinSize = Annotated[str, typer.Option(metavar="SIZE", help="Leave smaller files out; 0 brings empty files in.")]
 _MaxSize = Annotated[str | None, typer.Option(metavar="SIZE", help="Leave larger files out.")]
 _Include = Annotated[
@@ -51,9 +47,6 @@ _Null = Annotated[bool, typer.Option("--null", help="NUL ends a path, in --files
 _Folders = Annotated[
     bool, typer.Option("--folders", help="Tell identical and contained folders on standard output, as in files.")
 ]
-_ProgressBars = Annotated[
-    bool | None, typer.Option("--progress/--no-progress", help="Show progress; by default on a terminal.")
-]
 _Verbose = Annotated[
     bool, typer.Option("--verbose", help="Tell every problem, the backend and the time of each phase.")
 ]
@@ -64,12 +57,12 @@ _Quiet = Annotated[bool, typer.Option("--quiet", help="Tell nothing but errors b
 def scan(
     paths: _Paths = None,
     confirm: _ConfirmBy = Confirm.SHA256,
-    backend: _Backend = BackendName.AUTO,
+    backend: options.Backend = BackendName.AUTO,
     output: options.Output = None,
     format_: options.Format = None,
-    cache: _Cache = None,
-    no_cache: _NoCache = False,
-    jobs: _Jobs = None,
+    cache: options.Cache = None,
+    no_cache: options.NoCache = False,
+    jobs: options.Jobs = None,
     min_size: _MinSize = "1",
     max_size: _MaxSize = None,
     include: _Include = None,
@@ -81,28 +74,19 @@ def scan(
     files_from: _FilesFrom = None,
     null: _Null = False,
     folders: _Folders = False,
-    progress: _ProgressBars = None,
+    progress: options.Bars = None,
     verbose: _Verbose = False,
     quiet: _Quiet = False,
 ) -> Exit:
     """Find files of equal content."""
-    if cache is not None and no_cache:
-        raise UsageError("--cache and --no-cache contradict each other: give one of them.")
-    from dedupe.cache import default_path
-    from dedupe.cachefile import files_of
     from dedupe.cli.output import Outputs, standard_output
     from dedupe.find import find_duplicates
-    from dedupe.progress import Bars, Silent
     from dedupe.report import Style
 
-    roots = values.roots(paths or ())
-    if files_from is not None:
-        roots += values.path_list(files_from, null=null)
-    kept = None if no_cache else cache or default_path()
+    kept = values.wanted_cache(cache, no_cache=no_cache)
+    roots = _roots(paths or (), files_from, null=null)
     shown = standard_output(format_, output or [])
-    with Outputs(
-        output or [], roots, map(os.fsencode, files_of(kept)) if kept else (), anywhere=follow_symlinks
-    ) as outputs:
+    with Outputs(output or [], roots, _cache_files(kept), anywhere=follow_symlinks) as outputs:
         config = ScanConfig(
             roots=roots,
             confirm=confirm,
@@ -119,8 +103,7 @@ def scan(
             cloud_files=cloud_files,
             own_files=(*outputs.own_files, 1, 2),
         )
-        bars = Bars() if console.wants_progress(progress) and not quiet else Silent()
-        result = find_duplicates(config, progress=bars)
+        result = find_duplicates(config, progress=console.bars(progress, quiet=quiet))
         outputs.write(result, Style(to_file=True, all_problems=True, folders=True, null=null))
     if not quiet:
         _tell(result, shown=shown is not None and shown.name == "text", verbose=verbose)
@@ -128,6 +111,21 @@ def scan(
         style = Style(colour=console.wants_colour(), null=null, all_problems=verbose, folders=folders)
         console.write(shown.render(result, style), text=not shown.binary and not null)
     return Exit.INCOMPLETE if result.problems else Exit.DONE
+
+
+def _roots(paths: Sequence[str], files_from: str | None, *, null: bool) -> list[bytes]:
+    """Return what is to be looked at: named by arguments, and by a list."""
+    roots = values.roots(paths)
+    return roots if files_from is None else roots + values.path_list(files_from, null=null)
+
+
+def _cache_files(cache: str | None) -> list[bytes]:
+    """Return the files that no report may take the place of."""
+    if cache is None:
+        return []
+    from dedupe.cachefile import files_of
+
+    return [os.fsencode(file) for file in files_of(cache)]
 
 
 def _tell(result: ScanResult, *, shown: bool, verbose: bool) -> None:

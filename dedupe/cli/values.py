@@ -32,6 +32,32 @@ def size(text: str) -> int:
     return (int(match[1] + fraction) << 10 * _POWERS[match[3].lower()]) // parts
 
 
+def cache_file(named: str | None) -> str:
+    """Return where the cache lies: where the user says, or else in the user's own place.
+
+    Raises:
+        UsageError: the name is empty, as an unset variable in a script makes it.
+    """
+    if named is None:
+        from dedupe.cache import default_path
+
+        return default_path()
+    if not named:
+        raise UsageError("--cache names no file: give a path, or leave the option out for your own cache.")
+    return os.path.abspath(named)
+
+
+def wanted_cache(named: str | None, *, no_cache: bool) -> str | None:
+    """Return where the cache lies, None for a run without one.
+
+    Raises:
+        UsageError: one is named and refused at once, or the name is empty.
+    """
+    if named is not None and no_cache:
+        raise UsageError("--cache and --no-cache contradict each other: give one of them.")
+    return None if no_cache else cache_file(named)
+
+
 def path_list(source: str, *, null: bool) -> list[bytes]:
     """Return the paths that a file (`-`: standard input) lists, one a line or, with `null`, ended by NUL each.
 
