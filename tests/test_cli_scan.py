@@ -165,9 +165,14 @@ def test_jobs_decides_how_many_processes_work(root: Path, tmp_path: Path) -> Non
         assert workers in done.stderr
 
 
-def test_jobs_below_one_are_wrong_usage(cli: Cli, root: Path) -> None:
-    """No job does nothing."""
-    assert cli("scan", root, "--no-cache", "--jobs", "0").returncode == 2
+@pytest.mark.parametrize("command", ["scan", "hash"])
+@pytest.mark.parametrize("jobs", ["0", "-5"])
+def test_jobs_below_one_are_wrong_usage(cli: Cli, root: Path, command: str, jobs: str) -> None:
+    """No job does nothing, and fewer than none do no more."""
+    done = cli(command, root / "a.txt", "--no-cache", "--jobs", jobs)
+    assert done.returncode == 2
+    assert b"--jobs" in done.stderr
+    assert not done.stdout
 
 
 def test_sizes_bound_what_takes_part(cli: Cli, scan_json: ScanJson, root: Path) -> None:
