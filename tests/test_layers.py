@@ -111,10 +111,35 @@ def test_modules_are_short_and_say_what_they_own(path: Path) -> None:
     assert not text.strip() or ast.get_docstring(ast.parse(text))
 
 
-def test_the_contracts_of_the_linter_hold() -> None:
-    """The layers stand in pyproject.toml, where import-linter checks them with all that imports bring along."""
+def linted(folder: Path) -> subprocess.CompletedProcess[bytes]:
+    """Run import-linter on the package in a folder, with the contracts of the pyproject.toml beside it."""
     program = shutil.which("lint-imports", path=os.path.dirname(sys.executable)) or shutil.which("lint-imports")
     need(program, "import-linter")
     assert program is not None
-    done = subprocess.run([program, "--no-cache"], cwd=PACKAGE.parent, capture_output=True, check=False)
+    return subprocess.run([program, "--no-cache"], cwd=folder, capture_output=True, check=False)
+
+
+def test_the_contracts_of_the_linter_hold() -> None:
+    """The layers stand in pyproject.toml, where import-linter checks them with all that imports bring along."""
+    done = linted(PACKAGE.parent)
     assert done.returncode == 0, done.stdout.decode()
+
+
+@pytest.mark.parametrize(
+    ("module", "line", "complaint"),
+    [
+        ("columns.py", "from dedupe import entries", b"dedupe.columns -> dedupe.entries"),
+        ("walk.py", "from dedupe import cache", b"dedupe.walk -> dedupe.cache"),
+        ("newcomer.py", "", b"dedupe.newcomer"),
+    ],
+    ids=["upwards", "sideways", "unnamed"],
+)
+def test_the_linter_refuses_what_breaks_the_layers(tmp_path: Path, module: str, line: str, complaint: bytes) -> None:
+    """An import upwards or between neighbours, and a module that stands in no layer."""
+    shutil.copytree(PACKAGE, tmp_path / "dedupe", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(PACKAGE.parent / "pyproject.toml", tmp_path)
+    with open(tmp_path / "dedupe" / module, "a", encoding="utf-8") as file:
+        file.write(f"\n{line}\n")
+    done = linted(tmp_path)
+    assert done.returncode == 1
+    assert complaint in done.stdout
