@@ -11,16 +11,19 @@ import time
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import xxhash
 
 from dedupe import heartbeat, problems, status
-from dedupe.buffers import Pinned, equal
 from dedupe.digests.base import Backend, Hasher
 from dedupe.mapped import GRANULARITY, Reader, Window, reader
 from dedupe.marks import mark
 from dedupe.result import Problem, ProblemKind
 from dedupe.suspects import Suspects, Verdict
+
+if TYPE_CHECKING:
+    from dedupe.buffers import Pinned
 
 AT_ONCE = 48  # files open at one time in a worker
 SMALL = 256 << 10  # bytes; smaller files cost less to read whole than to map
@@ -41,6 +44,8 @@ class _Open:
 
     def advance(self, offset: int, length: int) -> None:
         """Move on to the next window."""
+        from dedupe.buffers import Pinned  # brings ctypes, which small files and remembered ones need not
+
         self.release()
         self.window = self.reader.window(offset, length)
         if self.window is None:
@@ -235,6 +240,8 @@ class Confirmer:
 
 def _split(c: _Class, offset: int, at: int, length: int) -> list[_Class]:
     """Return the parts of a class whose next bytes are equal: `length` of them, `at` in the window at `offset`."""
+    from dedupe.buffers import equal
+
     parts, files = [], c.files
     while files:
         address = files[0].address() + at

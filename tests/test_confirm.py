@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from dedupe import confirm, heartbeat, status
+from dedupe import buffers, confirm, heartbeat, status
 from dedupe.confirm import Confirmer
 from dedupe.digests.registry import load
 from dedupe.mapped import GRANULARITY
@@ -245,7 +245,7 @@ def test_a_first_file_that_changed_and_then_dropped_out_leaves_no_trace_in_the_d
     data = contents(2, SIZE, [9000])
     paths = made(tmp_path, [data[0], data[1], data[1]])
     s = suspects(paths)
-    real, calls = confirm.equal, iter(range(1, 100))
+    real, calls = buffers.equal, iter(range(1, 100))
 
     def equal_then_written(a: int, b: int, length: int) -> bool:
         same = real(a, b, length)
@@ -254,7 +254,7 @@ def test_a_first_file_that_changed_and_then_dropped_out_leaves_no_trace_in_the_d
                 file.write(b"!!")
         return same
 
-    monkeypatch.setattr(confirm, "equal", equal_then_written)
+    monkeypatch.setattr(buffers, "equal", equal_then_written)
     verdict = judge(s, mapped=True)
     assert classes(verdict) == [(hashlib.sha256(data[1]).digest(), [1, 2])]
     assert [(p.path, p.kind) for p in verdict.problems] == [(os.fsencode(paths[0]), ProblemKind.CHANGED)]

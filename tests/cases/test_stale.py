@@ -370,12 +370,12 @@ def test_b32_the_first_file_changes_between_two_comparisons(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, window: int
 ) -> None:
     """Two files that differ are never equal because each was equal to a third that changed in between."""
-    from dedupe import confirm
+    from dedupe import buffers, confirm
 
     size, at = 24 << 20, (1 << 20) + 7  # in no sample
     for name, byte in (("a", b"1"), ("b", b"1"), ("c", b"2")):
         sparse(tmp_path / name, size, (at, byte), (20 << 20, b"x"))
-    usual, compared = confirm.equal, 0
+    usual, compared = buffers.equal, 0
 
     def changing(left: int, right: int, length: int) -> bool:
         nonlocal compared
@@ -390,7 +390,7 @@ def test_b32_the_first_file_changes_between_two_comparisons(
                 file.write(b"y")  # so that a drops out later
         return same
 
-    monkeypatch.setattr(confirm, "equal", changing)
+    monkeypatch.setattr(buffers, "equal", changing)
     monkeypatch.setattr(confirm, "_WINDOW", window)
     judge = confirm.Confirmer.__call__
 
