@@ -3,37 +3,38 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from itertools import chain, groupby, islice, repeat, starmap
 from typing import overload
 
 from dedupe.classes import Classes
+from dedupe.columns import picker
 from dedupe.entries import Entries
-from dedupe.paths import outside
+from dedupe.pathorder import PathOrder
+from dedupe.paths import outside_all
 from dedupe.result import File, Group
+from dedupe.runs import LEAST, Head, Row, Run
+
+_file = partial(tuple.__new__, File)  # as File._make, in half the time
 
 
 class FoundFiles(Sequence[File]):
-    """Files of one group, by their index in the table of entries, in the order of their paths."""
+    """Files by their index in the table of entries, in the order given."""
 
-    __slots__ = ("_entries", "_links", "_members", "_paths")
+    __slots__ = ("_entries", "_links", "_members")
 
-    def __init__(self, entries: Entries, members: Sequence[int], links: Mapping[int, Sequence[int]]) -> None:
-        ordered = sorted(zip(entries.paths(members), members, strict=True))
+    def __init__(self, entries: Entries, links: Mapping[int, Sequence[int]], members: Sequence[int]) -> None:
         self._entries = entries
-        self._paths = [path for path, _ in ordered]
-        self._members = [i for _, i in ordered]
         self._links = links  # the other names of some
+        self._members = members
 
     def __len__(self) -> int:
         return len(self._members)
 
     def __iter__(self) -> Iterator[File]:
-        entries, links = self._entries, self._links
-        for i, path in zip(self._members, self._paths, strict=True):
-            others = tuple(map(outside, entries.paths(links[i]))) if i in links else ()
-            modified_ns = entries.times(i)[0] if entries.far else entries.modified_ns[i]
-            inode = entries.inode_of(i) if entries.wide else entries.inode[i]
-            yield File(outside(path), modified_ns, entries.device[i], inode, others)
+        parts = (self._members[begin : begin + LEAST] for begin in range(0, len(self), LEAST))
+        return (_file(row) for part in parts for row in _rows(self._entries, self._links, part))
 
     @overload
     def __getitem__(self, at: int) -> File: ...
@@ -42,46 +43,89 @@ class FoundFiles(Sequence[File]):
     def __getitem__(self, at: slice) -> Sequence[File]: ...
 
     def __getitem__(self, at: int | slice) -> File | Sequence[File]:
-        return list(self)[at]
+        if isinstance(at, slice):
+            return FoundFiles(self._entries, self._links, self._members[at])
+        return next(iter(FoundFiles(self._entries, self._links, (self._members[at],))))
+
+
+def _rows(entries: Entries, links: Mapping[int, Sequence[int]], members: Sequence[int]) -> Iterator[Row]:
+    """Yield what some files consist of."""
+    pick = picker(members)
+    modified_ns = [entries.times(i)[0] for i in members] if entries.far else pick(entries.modified_ns)
+    inode = list(map(entries.inode_of, members)) if entries.wide else pick(entries.inode)
+    others: Iterable[tuple[bytes, ...]] = repeat((), len(members))
+    if links:
+        others = [tuple(outside_all(entries.paths(links[i]))) if i in links else () for i in members]
+    return zip(outside_all(entries.paths(members)), modified_ns, pick(entries.device), inode, others, strict=True)
 
 
 class FoundGroups(Sequence[Group]):
     """Groups in the order of a report: by reclaimable bytes, most first, then by the path of the first file."""
 
-    __slots__ = ("_algorithm", "_classes", "_entries", "_links", "_order")
+    __slots__ = ("_algorithm", "_classes", "_entries", "_links", "reclaimable_bytes", "redundant_files")
 
     def __init__(self, entries: Entries, classes: Classes, links: Mapping[int, Sequence[int]], algorithm: str) -> None:
         self._entries = entries
         self._classes = classes
         self._links = links
         self._algorithm = algorithm
-        self._order = array("I", self._ordered())
+        classes.sort_members(PathOrder(entries).sorted)
+        firsts, counts = classes.firsts(0, len(classes)), classes.counts(0, len(classes))
+        gains = array("Q", (entries.size[i] * (count - 1) for i, count in zip(firsts, counts, strict=True)))
+        self.redundant_files = classes.total - len(classes)
+        self.reclaimable_bytes = sum(gains)
+        classes.reorder(self._ordered(firsts, gains))
 
-    def _ordered(self) -> Iterator[int]:
+    def _ordered(self, firsts: Sequence[int], gains: Sequence[int]) -> Iterator[int]:
         """Yield the classes by number; paths are compared only where the bytes leave it open."""
-        classes, entries = self._classes, self._entries
-        gains = array("Q", (entries.size[first] * (count - 1) for first, count in classes.outlines()))
-        same: list[int] = []
-        for n in sorted(range(len(classes)), key=gains.__getitem__, reverse=True):
-            if same and gains[n] != gains[same[0]]:
-                yield from sorted(same, key=self._first_path)
-                same = []
-            same.append(n)
-        yield from sorted(same, key=self._first_path)
-
-    def _first_path(self, n: int) -> bytes:
-        return min(self._entries.paths(self._classes.members(n)))
+        by_gain = sorted(range(len(gains)), key=gains.__getitem__, reverse=True)
+        for _, same in groupby(by_gain, key=gains.__getitem__):
+            classes = list(same)
+            if len(classes) > 1:
+                paths = self._entries.paths([firsts[n] for n in classes])
+                classes = [classes[k] for k in sorted(range(len(paths)), key=paths.__getitem__)]
+            yield from classes
 
     def __len__(self) -> int:
-        return len(self._order)
+        return len(self._classes)
 
-    def _group(self, at: int) -> Group:
-        digest, members = self._classes[self._order[at]]
-        files = FoundFiles(self._entries, members, self._links)
-        return Group(at + 1, self._entries.size[members[0]], self._algorithm, digest, files)
+    def _heads(self, first: int, last: int) -> Iterator[Head]:
+        """Yield all but the files of a run of groups."""
+        classes, count = self._classes, last - first
+        sizes = picker(classes.firsts(first, last))(self._entries.size)
+        ids, algorithm = range(first + 1, last + 1), repeat(self._algorithm, count)
+        return zip(ids, sizes, algorithm, classes.digests(first, last), classes.counts(first, last), strict=True)
+
+    def runs(self) -> Iterator[Run]:
+        """Yield all groups in runs."""
+        for first, last in self._classes.spans(LEAST):
+            rows = _rows(self._entries, self._links, self._classes.members(first, last))
+            yield Run(list(self._heads(first, last)), list(rows))
+
+    def folders(self) -> set[bytes]:
+        """Return the folders of all names, each with a separator at its end."""
+        entries, links = self._entries, self._links
+        used: set[int] = set()
+        for span in self._classes.spans(LEAST):
+            members = self._classes.members(*span)
+            used.update(picker(members)(entries.folder))
+            if links:
+                used.update(entries.folder[other] for i in members if i in links for other in links[i])
+        return set(outside_all([entries.folders[each] for each in used]))
+
+    def _made(self, first: int, last: int) -> Iterator[Group]:
+        """Yield a run of groups.  Their files are made together, but those of a large one, the last, when looked at."""
+        members = self._classes.members(first, last)
+        files = iter(FoundFiles(self._entries, self._links, members))
+        for number, size, algorithm, digest, count in self._heads(first, last):
+            if count < LEAST:
+                own: Sequence[File] = tuple(islice(files, count))
+            else:
+                own = FoundFiles(self._entries, self._links, members[-count:])
+            yield Group(number, size, algorithm, digest, own)
 
     def __iter__(self) -> Iterator[Group]:
-        return map(self._group, range(len(self)))
+        return chain.from_iterable(starmap(self._made, self._classes.spans(LEAST)))
 
     @overload
     def __getitem__(self, at: int) -> Group: ...
@@ -91,5 +135,6 @@ class FoundGroups(Sequence[Group]):
 
     def __getitem__(self, at: int | slice) -> Group | Sequence[Group]:
         if isinstance(at, slice):
-            return [self._group(i) for i in range(*at.indices(len(self)))]
-        return self._group(range(len(self))[at])
+            return [self[i] for i in range(*at.indices(len(self)))]
+        at = range(len(self))[at]
+        return next(self._made(at, at + 1))
