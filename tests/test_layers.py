@@ -26,6 +26,7 @@ BELOW = {
         "digests",
         "result",
         "report",
+        "runs",
         "names",
         "folders",
         "foldertree",

@@ -6,8 +6,9 @@ Its keys are told in `jsontext.py`; `load.py` reads it back.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import chain
 
-from dedupe import folders, foldertree
+from dedupe import folders, foldertree, runs
 from dedupe.report import jsontext
 from dedupe.report.base import Style
 from dedupe.result import ScanResult
@@ -19,12 +20,12 @@ def render(result: ScanResult, style: Style) -> Iterator[bytes]:
     """Yield the report; the bytes are UTF-8 without lone surrogates."""
     head, totals = jsontext.head(result), jsontext.totals_object(result.totals)
     yield f'{{"schema": "{jsontext.SCHEMA}", {head},\n"totals": {totals},\n"groups": ['.encode()
-    places: set[bytes] = set()
-    yield from _lines(_groups(result, places))
+    groups = map(jsontext.group_objects, runs.runs(result.groups))
+    yield from _lines(chain.from_iterable(groups))
     yield b'],\n"problems": ['
     yield from _lines(map(jsontext.problem_object, result.problems))
     yield b'],\n"folders": ['
-    yield from _lines(_folders(result, places))
+    yield from _lines(_folders(result))
     if style.folders:
         found = folders.compare_folders(result)
         yield b'],\n"identical_folders": ['
@@ -34,21 +35,11 @@ def render(result: ScanResult, style: Style) -> Iterator[bytes]:
     yield b"]}\n"
 
 
-def _groups(result: ScanResult, places: set[bytes]) -> Iterator[str]:
-    """Yield the groups, and note the folders of all their names."""
-    known = bool(result.folders)
-    for group in result.groups:
-        files = list(group.files)
-        if known:  # the folders, up to the last slash, or backslash where there is none, as on Windows
-            paths = [path for file in files for path in (file.path, *file.links)]
-            places.update([path[: path.rfind(b"/") + 1 or path.rfind(b"\\") + 1] for path in paths])
-        yield jsontext.group_object(group, files)
-
-
-def _folders(result: ScanResult, places: set[bytes]) -> Iterator[str]:
+def _folders(result: ScanResult) -> Iterator[str]:
     """Yield the counts of those folders that matter: the others hold no copy of anything."""
     if result.folders:
-        for folder in sorted(foldertree.with_all_above(map(foldertree.plain, places), result.folders)):
+        places = map(foldertree.plain, runs.folders(result.groups))
+        for folder in sorted(foldertree.with_all_above(places, result.folders)):
             yield jsontext.folder_object(folder, result.folders[folder])
 
 

@@ -12,13 +12,15 @@ from dedupe import folders
 from dedupe.report import jsontext
 from dedupe.report.base import Style
 from dedupe.result import ScanResult
+from dedupe.runs import runs
 
 
 def render(result: ScanResult, style: Style) -> Iterator[bytes]:
     """Yield line by line."""
     yield _line("header", f'{{"schema": "{jsontext.SCHEMA}", {jsontext.head(result)}}}')
-    for group in result.groups:
-        yield _line("group", jsontext.group_object(group, list(group.files)))
+    for run in runs(result.groups):
+        for group in jsontext.group_objects(run):
+            yield _line("group", group)
     for problem in result.problems:
         yield _line("problem", jsontext.problem_object(problem))
     if style.folders:

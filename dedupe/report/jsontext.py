@@ -16,13 +16,16 @@ from __future__ import annotations
 import json
 from binascii import b2a_base64
 from collections.abc import Sequence
+from itertools import islice
 from json.encoder import encode_basestring as quoted
 
 from dedupe import names
 from dedupe.folders import ContainedFolder, IdenticalFolders
-from dedupe.result import File, FolderCount, Group, Problem, ScanResult, Totals
+from dedupe.result import FolderCount, Problem, ScanResult, Totals
+from dedupe.runs import Row, Run
 
 SCHEMA = "dedupe-report/1"
+_NO_LINKS = '"links": []'
 
 
 def head(result: ScanResult) -> str:
@@ -51,13 +54,15 @@ def totals_object(totals: Totals) -> str:
     )
 
 
-def group_object(group: Group, files: Sequence[File]) -> str:
-    """Return a group as a JSON object; `files` are its files, made once."""
-    digest = "null" if group.digest is None else f'"{group.digest.hex()}"'
-    return (
-        f'{{"id": {group.id}, "size": {group.size}, "algorithm": {quoted(group.algorithm)}, "digest": {digest}, '
-        f'"reclaimable_bytes": {group.size * (len(files) - 1)}, "files": [{_files(files)}]}}'
-    )
+def group_objects(run: Run) -> list[str]:
+    """Return the groups of a run as JSON objects."""
+    files = iter(_files(run.rows))
+    return [
+        f'{{"id": {number}, "size": {size}, "algorithm": {quoted(algorithm)}, '
+        f'"digest": {"null" if digest is None else quoted(digest.hex())}, '
+        f'"reclaimable_bytes": {size * (count - 1)}, "files": [{", ".join(islice(files, count))}]}}'
+        for number, size, algorithm, digest, count in run.heads
+    ]
 
 
 def problem_object(problem: Problem) -> str:
@@ -87,26 +92,20 @@ def contained_object(found: ContainedFolder) -> str:
     )
 
 
-def _files(files: Sequence[File]) -> str:
-    """Return the objects of a group's files, at once where none has links or a name that is not valid Unicode."""
+def _files(rows: Sequence[Row]) -> list[str]:
+    """Return the objects of files, at once where no name is other than valid Unicode."""
     try:
-        plain = [
+        return [
             f'{{"path": {quoted(path.decode())}, "modified_ns": {modified_ns}, '
-            f'"device": "{device}", "inode": "{inode}", "links": []}}'
-            for path, modified_ns, device, inode, links in files
-            if not links
+            f'"device": "{device}", "inode": "{inode}", {_paths("links", links) if links else _NO_LINKS}}}'
+            for path, modified_ns, device, inode, links in rows
         ]
     except UnicodeDecodeError:
-        plain = []
-    return ", ".join(plain if len(plain) == len(files) else map(_file_object, files))
-
-
-def _file_object(file: File) -> str:
-    links = _paths("links", file.links) if file.links else '"links": []'
-    return (
-        f'{{{_path("path", file.path)}, "modified_ns": {file.modified_ns}, '
-        f'"device": "{file.device}", "inode": "{file.inode}", {links}}}'
-    )
+        return [
+            f'{{{_path("path", path)}, "modified_ns": {modified_ns}, '
+            f'"device": "{device}", "inode": "{inode}", {_paths("links", links)}}}'
+            for path, modified_ns, device, inode, links in rows
+        ]
 
 
 def _path(key: str, path: bytes) -> str:
