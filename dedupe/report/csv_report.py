@@ -12,42 +12,40 @@ from __future__ import annotations
 
 import re
 from codecs import BOM_UTF8
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import islice
 
 from dedupe import names
 from dedupe.report.base import Style
 from dedupe.report.units import utc_time
-from dedupe.result import Group, ScanResult
+from dedupe.result import ScanResult
+from dedupe.runs import Run, runs
 
 COLUMNS = ("group", "file", "size", "algorithm", "digest", "modified", "path", "path_base64")
-_BATCH = 512  # rows a piece
 _needs_quotes = re.compile(r'[",\r\n]').search
 
 
 def render(result: ScanResult, style: Style) -> Iterator[bytes]:
     """Yield the header, then the rows."""
-    rows = [",".join(COLUMNS)]
     yield BOM_UTF8 if style.to_file else b""
-    for group in result.groups:
-        rows += _rows(group)
-        if len(rows) >= _BATCH:
-            yield _lines(rows)
-            rows = []
-    yield _lines(rows)
+    yield _lines([",".join(COLUMNS)])
+    for run in runs(result.groups):
+        yield _lines(_rows(run))
 
 
-def _lines(rows: list[str]) -> bytes:
+def _lines(rows: Iterable[str]) -> bytes:
     return "".join([row + "\r\n" for row in rows]).encode()
 
 
-def _rows(group: Group) -> Iterator[str]:
-    """Yield a row for each name; `file` counts the physical files of the group from 1."""
-    digest = group.digest.hex() if group.digest is not None else ""
-    common = f"{group.size},{_cell(group.algorithm)},{digest}"
-    for number, file in enumerate(group.files, 1):
-        start = f"{group.id},{number},{common},{utc_time(file.modified_ns)}"
-        for path in (file.path, *file.links):
-            yield f"{start},{_cell(names.text(path))},{names.base64_if_needed(path) or ''}"
+def _rows(run: Run) -> Iterator[str]:
+    """Yield a row for each name; `file` counts the physical files of a group from 1."""
+    files = iter(run.rows)
+    for group, size, algorithm, digest, count in run.heads:
+        common = f"{size},{_cell(algorithm)},{digest.hex() if digest is not None else ''}"
+        for number, (path, modified_ns, _, _, links) in enumerate(islice(files, count), 1):
+            start = f"{group},{number},{common},{utc_time(modified_ns)}"
+            for name in (path, *links):
+                yield f"{start},{_cell(names.text(name))},{names.base64_if_needed(name) or ''}"
 
 
 def _cell(text: str) -> str:
