@@ -25,6 +25,7 @@ from dedupe.errors import NothingUsableError
 from dedupe.fingerprint import Fingerprinter
 from dedupe.folders import FolderCounts
 from dedupe.groups import FoundGroups
+from dedupe.listing import Listing
 from dedupe.marks import tell_apart
 from dedupe.partition import Partition
 from dedupe.paths import absolute, lies_below, outside
@@ -33,7 +34,7 @@ from dedupe.progress import Progress
 from dedupe.result import ScanResult, Totals
 from dedupe.suspects import Verdict
 from dedupe.version import __version__
-from dedupe.walk import Listing, walk
+from dedupe.walk import walk
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor

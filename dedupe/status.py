@@ -32,9 +32,9 @@ def of_stat(s: os.stat_result) -> Status:
 
 if sys.platform == "win32":
 
-    def columns(entries: Sequence[os.DirEntry[bytes]], *, follow: bool) -> Sequence[Sequence[int]]:
-        """Return the statuses of directory entries, a column a field: from handles, as a listing may be old news."""
-        found = [of_path(e.path, follow=follow) for e in entries]
+    def columns(files: Sequence[os.DirEntry[bytes] | bytes], *, follow: bool) -> Sequence[Sequence[int]]:
+        """Return the statuses of listed or named files, a column a field: by handles, as a listing may be old news."""
+        found = [of_path(os.fspath(file), follow=follow) for file in files]
         return list(zip(*found, strict=True)) if found else [()] * len(Status._fields)
 
     def of_path(path: bytes, *, follow: bool = False) -> Status:
@@ -74,9 +74,12 @@ if sys.platform == "win32":
 
 else:
 
-    def columns(entries: Sequence[os.DirEntry[bytes]], *, follow: bool) -> Sequence[Sequence[int]]:
-        """Return the statuses of directory entries, a column a field: no object is made for each of a million."""
-        found = [e.stat(follow_symlinks=follow) for e in entries]
+    def columns(files: Sequence[os.DirEntry[bytes] | bytes], *, follow: bool) -> Sequence[Sequence[int]]:
+        """Return the statuses of listed or named files, a column a field: no object is kept for each of a million."""
+        found = [
+            (os.stat(f, follow_symlinks=follow) if isinstance(f, bytes) else f.stat(follow_symlinks=follow))
+            for f in files
+        ]
         return (
             [s.st_size for s in found],
             [s.st_mtime_ns for s in found],

@@ -5,20 +5,20 @@ Folders are listed in batches that may go to workers; each listing is a table of
 
 from __future__ import annotations
 
-import operator
 import os
 import stat
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import compress, islice, starmap
-from typing import TypeVar
+from operator import methodcaller, not_
+from typing import Any, TypeVar
 
 from dedupe import problems, status, windows
 from dedupe.config import AnyPath, ScanConfig
-from dedupe.entries import Entries
 from dedupe.filters import Filters
+from dedupe.listing import Listing, Waiting
 from dedupe.pool import Pool
 from dedupe.result import Problem, ProblemKind, SkipReason
 
@@ -27,25 +27,6 @@ T = TypeVar("T")
 _SHARE = 4000  # files that a worker lists before it hands its remaining folders back: some 15 ms of work
 _SLICE = 4096  # entries of a folder that are held as objects at one time
 _WIDTH = 64  # folders waiting before workers are asked to help
-
-
-@dataclass(slots=True)
-class Listing:
-    """What was found below some folders, and the folders that still wait to be listed."""
-
-    entries: Entries = field(default_factory=Entries)
-    skipped: Counter[SkipReason] = field(default_factory=Counter)
-    problems: list[Problem] = field(default_factory=list)
-    waiting: list[tuple[bytes, int]] = field(default_factory=list)  # path, and the device of its root
-    unlisted: list[bytes] = field(default_factory=list)  # folders that waited in vain
-
-    def take(self, other: Listing) -> None:
-        """Add what another listing found."""
-        self.entries.extend(other.entries)
-        self.skipped.update(other.skipped)
-        self.problems += other.problems
-        self.waiting += other.waiting
-        self.unlisted += other.unlisted
 
 
 @dataclass(slots=True)
@@ -64,17 +45,22 @@ class Lister:
     def __post_init__(self) -> None:
         self._own_inodes = frozenset(inode for _, inode in self.own)
 
-    def __call__(self, batch: list[tuple[bytes, int]], *, mapped: bool) -> Listing:  # noqa: ARG002 - nothing to map
+    def __call__(self, batch: list[Waiting], *, mapped: bool) -> Listing:  # noqa: ARG002 - nothing to map
         """List the folders of a batch and those below them, until a fair share of files is reached."""
         listing = Listing(waiting=batch)
         while listing.waiting and (self.follow or len(listing.entries) < _SHARE):
-            self.folder(listing, *listing.waiting.pop())
+            waiting = listing.waiting.pop()
+            if waiting.names:
+                self._shared(listing, waiting)
+            else:
+                self.folder(listing, waiting.folder, waiting.device)
         return listing
 
-    def lost(self, batch: list[tuple[bytes, int]]) -> Listing:
+    def lost(self, batch: list[Waiting]) -> Listing:
         """Return what is known of folders whose worker died."""
-        lost = [Problem(p, ProblemKind.IO, "could not be listed: its worker died") for p, _ in batch]
-        return Listing(problems=lost, unlisted=[p for p, _ in batch])
+        folders = [waiting.folder for waiting in batch]
+        lost = [Problem(f, ProblemKind.IO, "could not be listed: its worker died") for f in folders]
+        return Listing(problems=lost, unlisted=folders)
 
     def folder(self, listing: Listing, path: bytes, device: int) -> None:
         """List one folder: files into the table, folders to those that wait."""
@@ -91,11 +77,16 @@ class Lister:
 
     def _slices(self, listing: Listing, found: Iterator[os.DirEntry[bytes]], number: int, device: int) -> None:
         """List a folder slice by slice: a million entries at once would take a gigabyte."""
-        left_out = 0
+        left_out, shared = 0, False
         while children := list(islice(found, _SLICE)):
-            before = len(listing.entries)
-            others = self._files(listing, number, children)
-            going_on = len(listing.entries) - before
+            files, others = self._kinds(listing, number, children)
+            names = [file.name for file in files]
+            going_on = len(names)
+            if not shared:
+                going_on = self._take(listing, number, names, files)
+            elif names:
+                listing.waiting.append(Waiting(listing.entries.folders[number], device, b"\0".join(names)))
+            shared = not self.follow  # where links are followed one process does it all
             for child in others:
                 try:
                     going_on += self._other(listing, child, device)
@@ -104,48 +95,55 @@ class Lister:
             left_out += len(children) - going_on
         listing.entries.left_out[number] = left_out
 
-    def _files(self, listing: Listing, number: int, children: list[os.DirEntry[bytes]]) -> list[os.DirEntry[bytes]]:
-        """Append the regular files of a folder; return the entries of other kinds."""
+    def _shared(self, listing: Listing, waiting: Waiting) -> None:
+        """Look at some files of a folder that another process listed."""
+        number = listing.entries.enter(waiting.folder)
+        folder, names = listing.entries.folders[number], waiting.names.split(b"\0")
+        taken = self._take(listing, number, names, [folder + name for name in names])
+        listing.entries.left_out[number] = len(names) - taken
+
+    def _kinds(
+        self, listing: Listing, number: int, children: Sequence[os.DirEntry[bytes]]
+    ) -> tuple[Sequence[os.DirEntry[bytes]], Sequence[os.DirEntry[bytes]]]:
+        """Return the regular files that take part by their names, and the entries of other kinds."""
+        folder, follow = listing.entries.folders[number], self.follow
+        if sys.platform == "win32":
+            children = _answering(listing, children, self._windows_only)
+            children = _kept(children, map(self._windows_only, children), listing.skipped)
+        is_file = methodcaller("is_file", follow_symlinks=follow)
+        try:
+            files = list(filter(is_file, children))
+        except OSError:
+            children = _answering(listing, children, is_file)
+            files = list(filter(is_file, children))
+        others = [] if len(files) == len(children) else [c for c in children if not c.is_file(follow_symlinks=follow)]
+        if self.filters.any_names:
+            files = _kept(files, [self.filters.of_file(folder, file.name) for file in files], listing.skipped)
+        return files, others
+
+    def _take(
+        self, listing: Listing, number: int, names: list[bytes], files: Sequence[os.DirEntry[bytes] | bytes]
+    ) -> int:
+        """Append the files of a folder that take part by what they are, in few calls for all; return how many do."""
         while True:
             try:
-                return self._all_files(listing, number, children)
-            except OSError:  # one of them does not answer: go on without
-                children = [child for child in children if self._answers(listing, child)]
-
-    def _answers(self, listing: Listing, child: os.DirEntry[bytes]) -> bool:
-        """Tell whether the system says what an entry is, or note the problem."""
-        try:
-            if child.is_file(follow_symlinks=self.follow):
-                status.columns([child], follow=self.follow)
-        except OSError as error:
-            listing.problems.append(problems.of_listing(child.path, error))
-            return False
-        return True
-
-    def _all_files(self, listing: Listing, number: int, children: list[os.DirEntry[bytes]]) -> list[os.DirEntry[bytes]]:
-        """Do the same, at a price that is small beside that of the system's calls; an error leaves nothing behind."""
-        folder, filters, follow = listing.entries.folders[number], self.filters, self.follow
-        skipped: list[SkipReason] = []
-        if sys.platform == "win32":
-            children = _kept(children, map(self._windows_only, children), skipped)
-        files = [child for child in children if child.is_file(follow_symlinks=follow)]
-        others = [] if len(files) == len(children) else [c for c in children if not c.is_file(follow_symlinks=follow)]
-        if filters.any_names:
-            files = _kept(files, [filters.of_file(folder, file.name) for file in files], skipped)
-        columns = status.columns(files, follow=follow)
+                columns = status.columns(files, follow=self.follow)
+                break
+            except OSError:
+                files = _answering(listing, files, lambda file: status.columns([file], follow=self.follow))
+                names = [os.path.basename(os.fspath(file)) for file in files]
         size, _, _, device, inode = columns
-        least, most = filters.min_size, filters.max_size
+        least, most = self.filters.min_size, self.filters.max_size
         keep = [least <= n <= most for n in size]
         if not self._own_inodes.isdisjoint(inode):
             keep = [k and both not in self.own for k, both in zip(keep, zip(device, inode, strict=True), strict=True)]
         if not all(keep):
-            left_out = compress(zip(size, device, inode, strict=True), map(operator.not_, keep))
-            skipped += starmap(self._why, left_out)
+            left_out = compress(zip(size, device, inode, strict=True), map(not_, keep))
+            listing.skipped.update(starmap(self._why, left_out))
             columns = [list(compress(column, keep)) for column in columns]
-            files = list(compress(files, keep))
-        listing.entries.add_all(number, [file.name for file in files], columns)
-        listing.skipped.update(skipped)
-        return others
+            names = list(compress(names, keep))
+        listing.entries.add_all(number, names, columns)
+        return len(names)
 
     def _why(self, size: int, device: int, inode: int) -> SkipReason:
         """Return why a file that takes no part for what it is does not."""
@@ -182,7 +180,7 @@ class Lister:
             listing.skipped[reason] += 1
         else:
             if child.path not in self.boundaries:
-                listing.waiting.append((child.path, device))
+                listing.waiting.append(Waiting(child.path, device))
             return True
         return False
 
@@ -207,14 +205,28 @@ class Lister:
         return None
 
 
-def _kept(items: Sequence[T], reasons: Iterable[SkipReason | None], skipped: list[SkipReason]) -> list[T]:
-    """Return the items that there is no reason to leave out, and add the reasons that there are."""
+def _answering(
+    listing: Listing, files: Sequence[os.DirEntry[bytes] | bytes], ask: Callable[[Any], object]
+) -> list[Any]:
+    """Return the entries for which the system answers, and note the problems of the others."""
+    answering = []
+    for file in files:
+        try:
+            ask(file)
+            answering.append(file)
+        except OSError as error:
+            listing.problems.append(problems.of_listing(os.fspath(file), error))
+    return answering
+
+
+def _kept(items: Sequence[T], reasons: Iterable[SkipReason | None], skipped: Counter[SkipReason]) -> list[T]:
+    """Return the items that there is no reason to leave out, and count the reasons that there are."""
     kept = []
     for item, reason in zip(items, reasons, strict=True):
         if reason is None:
             kept.append(item)
         else:
-            skipped.append(reason)
+            skipped[reason] += 1
     return kept
 
 
@@ -239,10 +251,11 @@ def walk(
     folders: dict[bytes, int] = {}  # of roots that are files
     for root in roots:
         _start(rules, total, root, folders)
-    rules.boundaries = frozenset(path for path, _ in total.waiting)  # of a million roots that are files, none
+    rules.boundaries = frozenset(waiting.folder for waiting in total.waiting)  # of a million roots that are files, none
     yield total
     while total.waiting:
-        if config.follow_symlinks or len(total.waiting) < _WIDTH or not pool.is_warm(len(total.entries)):
+        many = len(total.waiting) >= _WIDTH or any(waiting.names for waiting in total.waiting)
+        if config.follow_symlinks or not many or not pool.is_warm(len(total.entries)):
             batch, total.waiting = total.waiting, []
             total.take(rules(batch, mapped=False))
         else:
@@ -252,10 +265,10 @@ def walk(
         yield total
 
 
-def _hand_out(total: Listing) -> Iterable[list[tuple[bytes, int]]]:
+def _hand_out(total: Listing) -> Iterable[list[Waiting]]:
     """Yield folders in small batches as long as any wait; workers bring back those that they did not reach."""
     while total.waiting:
-        size = max(1, min(32, len(total.waiting) // 8))
+        size = 1 if total.waiting[-1].names else max(1, min(32, len(total.waiting) // 8))
         batch, total.waiting = total.waiting[-size:], total.waiting[:-size]
         yield batch
 
@@ -272,7 +285,7 @@ def _start(rules: Lister, total: Listing, root: bytes, folders: dict[bytes, int]
     try:
         seen = os.stat(root)
         if stat.S_ISDIR(seen.st_mode):
-            total.waiting.append((root, seen.st_dev))
+            total.waiting.append(Waiting(root, seen.st_dev))
         elif stat.S_ISREG(seen.st_mode):
             path = os.path.realpath(root) if os.path.islink(root) else root  # a link itself is never opened
             folder, name = os.path.split(path)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from dedupe import confirm, fingerprint, partition, pool, workers
+from dedupe import confirm, fingerprint, partition, pool, walk, workers
 from dedupe.result import ScanResult
 
 Groups = set[frozenset[str]]
@@ -37,7 +37,8 @@ def all_names(result: ScanResult) -> Groups:
 
 
 def lower_thresholds(patch: pytest.MonkeyPatch) -> None:
-    """Make files of some KiB pass through everything that large ones do: samples, windows, steps, parts and joins."""
+    """Make a few files of some KiB pass through all that many and large ones do: slices, samples, windows, parts."""
+    patch.setattr(walk, "_SLICE", 3)
     patch.setattr(fingerprint, "WHOLE", 512)
     patch.setattr(fingerprint, "SAMPLE", 64)
     patch.setattr(fingerprint, "_LARGE", 6000)
