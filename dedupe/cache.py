@@ -11,49 +11,27 @@ import contextlib
 import os
 import sqlite3
 import stat
-import struct
 import time
-from collections.abc import Callable, Iterator, Sequence
-from operator import itemgetter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import repeat
 from pathlib import Path
-from typing import Any, NamedTuple
+from types import MappingProxyType
+from typing import TYPE_CHECKING
 
-import xxhash
-
-from dedupe import fingerprint, schema
-from dedupe.cachefile import connect, explain, files_of, is_broken, set_aside, shown
+from dedupe import schema
+from dedupe.cachefile import IMMUTABLE, connect, explain, files_of, is_broken, set_aside, shown, uri
 from dedupe.entries import Entries
 from dedupe.errors import CacheError
+from dedupe.lookup import Asked, Found, Lookup, batches, look_up
+from dedupe.unsaved import Unsaved
 
-RACY_NS = 2_000_000_000  # FAT keeps times to two seconds, the coarsest of all
-_KEYS = 500  # paths looked up by one statement: 1.35 us each, against 4.2 one at a time
-_ROWS = 20_000  # rows written by one statement, sorted: neighbours in the index cost one page
-_FAR = 1 << 63  # nanoseconds: a file dated beyond the year 2262 has no row, as SQLite could not hold its times
-_COMMIT = 1.0  # seconds between commits: what a kill may cost
+if TYPE_CHECKING:
+    from dedupe.pool import Pool
+
+_COMMIT = 2.0  # seconds between commits: what a kill may cost
 _NAMES = ", ".join(name for name, _ in schema.COLUMNS)
-_INSERT = f"INSERT OR REPLACE INTO files ({_NAMES}) VALUES ({', '.join('?' * len(schema.COLUMNS))})"  # noqa: S608
-_SELECT = f"SELECT {_NAMES} FROM files"  # noqa: S608 - the names are ours
-_HEAD = struct.Struct("<QqqQQQqqqqqq")  # of a seal: numbers, and lengths, so that no two rows read alike
-_WIDE = 1 << 64
-
-
-class Learnt(NamedTuple):
-    """What was learnt of one file."""
-
-    path: bytes
-    status: tuple[int, ...]  # `Status`, taken before the content was read
-    fingerprint: bytes
-    digest: bytes | None
-    marks: bytes = b""
-
-
-class Recalled(NamedTuple):
-    """What may be believed of one file, by its index."""
-
-    member: int
-    fingerprint: bytes
-    digest: bytes | None
-    marks: bytes
+_VALUES = ", ".join("nullif(?, x'')" if name == "digest" else "?" for name, _ in schema.COLUMNS)
+_INSERT = f"INSERT OR REPLACE INTO files ({_NAMES}) VALUES ({_VALUES})"  # noqa: S608 - the names are ours
 
 
 def default_path() -> str:
@@ -61,24 +39,6 @@ def default_path() -> str:
     import platformdirs
 
     return os.path.join(platformdirs.user_cache_dir("dedupe", appauthor=False), "cache.db")
-
-
-def is_settled(status: tuple[int, ...], read_ns: int) -> bool:
-    """Tell whether a file was at rest when it was looked at: any later edit must then show in its times."""
-    return max(status[1:3]) + RACY_NS < read_ns
-
-
-def _seal(
-    path: bytes, status: tuple[int, ...], known: tuple[int, int], print_: bytes, marks: bytes, digest: bytes | None
-) -> bytes:
-    """Return the seal of a row: it fits only if not a bit of the row, and nothing of the file's status, has changed.
-
-    `known` is the clock before the file was looked at and the version of the sample layout.
-    """
-    size, modified, changed, device, inode = status
-    lengths = (len(path), len(print_), len(marks), -1 if digest is None else len(digest))
-    head = _HEAD.pack(size, modified, changed, device, inode % _WIDE, inode // _WIDE, *known, *lengths)
-    return xxhash.xxh3_64_digest(b"".join((head, path, print_, marks, digest or b"")))
 
 
 class Cache:
@@ -97,8 +57,7 @@ class Cache:
         self.notes: list[str] = []
         self._path = os.path.abspath(os.fsdecode(path)) if path is not None else None
         self._algorithm = str(algorithm)  # an enum's repr would go into the seal, but SQLite returns plain text
-        self._read_ns = read_ns
-        self._rows: list[tuple[object, ...]] = []
+        self._unsaved = Unsaved(self._algorithm, read_ns)
         self._committed = time.monotonic()
         self._writable = True
         self._connection: sqlite3.Connection | None = None
@@ -140,74 +99,76 @@ class Cache:
             if is_broken(error):
                 self.notes += set_aside(self._path)
 
-    def recall(self, entries: Entries, members: Sequence[int]) -> Iterator[Recalled]:
-        """Yield what may be believed of the members; quickest where they come as they were listed."""
-        for first in range(0, len(members), _KEYS):
-            part = members[first : first + _KEYS]
-            files = zip(part, entries.packed_statuses(part), strict=True)
-            by_path = dict(zip(entries.packed_paths(part), files, strict=True))
-            found: list[tuple[Any, ...]] = []
+    def recall(self, entries: Entries, members: Sequence[int], pool: Pool) -> Iterator[Found]:
+        """Yield what may be believed of the members, batch by batch; quickest where they come as they were listed."""
+        if self._is_empty():
+            return
+        asked = batches(entries, members)
+        if pool.is_warm(len(members)):
+            assert self._path is not None
+            task = Lookup(uri(self._path, "mode=ro" if self._writable else IMMUTABLE), self._algorithm)
+            results: Iterable[tuple[Asked, Found | None]] = pool.run(task, asked)
+        else:
+            results = zip(asked, repeat(None))
+        for batch, told in results:
+            found = told
             with self._guard():
-                if self._connection is None:
-                    return
-                marks = ",".join("?" * len(by_path))
-                found = self._connection.execute(f"{_SELECT} WHERE path IN ({marks})", list(by_path)).fetchall()
-            yield from self._believed(by_path, found)
+                if found is None and self._connection is not None:  # nobody looked, or failed to: if this fails too,
+                    found = look_up(self._connection, self._algorithm, batch)  # it is told
+            if self._connection is None:
+                return
+            if found is not None and found.members:
+                yield found
 
-    def _believed(
-        self, by_path: dict[bytes, tuple[int, tuple[int, ...]]], rows: list[tuple[Any, ...]]
-    ) -> list[Recalled]:
-        """Return what may be believed of rows: those whose seal fits the files as they are now."""
-        best: dict[int, Recalled] = {}
-        for path, algorithm, *stored, read_ns, layout, print_, marks, digest, seal in rows:
-            i, now = by_path[path]
-            if stored != [*now[:3], str(now[3]), str(now[4])]:
-                continue
-            try:
-                fits = seal == _seal(path + algorithm.encode(), now, (read_ns, layout), print_, marks, digest)
-            except (TypeError, AttributeError, struct.error):  # another program wrote into it
-                continue
-            if fits and layout == fingerprint.LAYOUT and is_settled(now, read_ns):
-                wanted = digest if algorithm == self._algorithm else None
-                if i not in best or wanted:
-                    best[i] = Recalled(i, print_, wanted, marks)
-        return list(best.values())
+    def _is_empty(self) -> bool:
+        """Tell whether there is nothing to recall at all."""
+        with self._guard():
+            if self._connection is not None:
+                return self._connection.execute("SELECT 1 FROM files LIMIT 1").fetchone() is None
+        return True
 
-    def remember(self, learnt: Sequence[Learnt]) -> None:
-        """Take in what was learnt, and commit every second or so."""
+    def remember(
+        self,
+        entries: Entries,
+        members: Iterable[int],
+        print_of: Callable[[int], bytes | None],
+        digests: Mapping[int, bytes] = MappingProxyType({}),
+        marks: Mapping[int, bytes] = MappingProxyType({}),
+    ) -> None:
+        """Take in what was learnt of some of the files, and commit every second or two.
+
+        Args:
+            entries: the files of the scan, always the same, with the statuses from before their content was read.
+            members: those that something was learnt of.
+            print_of: tells their fingerprints, now and when the rows are written.
+            digests: by member, where they are known.
+            marks: likewise.
+        """
         if self._connection is None or not self._writable:
             return
-        for path, status, print_, digest, marks in learnt:
-            size, modified, changed, device, inode = status
-            if not all(-_FAR <= n < _FAR for n in (modified, changed)):
-                continue
-            known = (self._read_ns, fingerprint.LAYOUT)
-            seal = _seal(path + self._algorithm.encode(), status, known, print_, marks, digest)
-            self._rows.append(
-                (
-                    path,
-                    self._algorithm,
-                    size,
-                    modified,
-                    changed,
-                    str(device),
-                    str(inode),
-                    *known,
-                    print_,
-                    marks,
-                    digest,
-                    seal,
-                )
-            )
-        if len(self._rows) >= _ROWS or time.monotonic() > self._committed + _COMMIT:
+        self._unsaved.take(entries, members, print_of, digests, marks)
+        if time.monotonic() > self._committed + _COMMIT:
             self.commit()
 
-    def commit(self) -> None:
-        """Write what was taken in, so that nothing but a lost disk can take it away; holds no lock afterwards."""
-        rows, self._rows = sorted(self._rows, key=itemgetter(0)), []
-        if rows and self._connection is not None:
-            with self._guard(), self._connection:
-                self._connection.executemany(_INSERT, rows)
+    def await_digests(self, members: Iterable[int]) -> None:
+        """Have the rows of files wait for their digests, which are to follow soon: each is then written but once.
+
+        What waits was learnt since the last commit, so that a kill costs no more for it; the others wait as long again.
+        """
+        self._unsaved.await_digests(members)
+        self._committed = time.monotonic()
+
+    def commit(self, *, awaiting: bool = False) -> None:
+        """Write what was taken in, so that nothing but a lost disk can take it away; holds no lock afterwards.
+
+        Args:
+            awaiting: also what still waits for a digest.
+        """
+        for rows in self._unsaved.parts(awaiting=awaiting):
+            with self._guard():
+                if self._connection is not None:
+                    with self._connection:
+                        self._connection.executemany(_INSERT, rows)
         self._committed = time.monotonic()
 
     def remember_roots(self, roots: Sequence[bytes], scanned: str) -> None:
@@ -225,7 +186,7 @@ class Cache:
 
     def close(self) -> None:
         """Commit and let go of the file."""
-        self.commit()
+        self.commit(awaiting=True)
         if self._connection is not None:
             with contextlib.suppress(sqlite3.Error):
                 self._connection.close()

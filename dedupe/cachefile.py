@@ -12,6 +12,7 @@ from dedupe import names, schema
 from dedupe.errors import CacheError
 
 _ENDINGS = (".db", ".sqlite", ".sqlite3")  # of files that are databases even if they do not look like one any more
+IMMUTABLE = "immutable=1"  # how a database in WAL mode can be opened where nothing may be written
 _WAIT = 5.0  # seconds to wait for another process's write before going on without
 
 
@@ -50,6 +51,15 @@ def connect(path: str, notes: list[str]) -> tuple[sqlite3.Connection, bool]:
         return _open(path)
 
 
+def uri(path: str, how: str) -> str:
+    """Return the address by which SQLite opens a file in a certain way."""
+    name = os.fsencode(path).replace(b"%", b"%25").replace(b"?", b"%3f").replace(b"#", b"%23")
+    address = f"file:{os.fsdecode(name)}"
+    if sys.platform == "win32":
+        address = address.replace("\\", "/").replace("file:", "file:///", 1)
+    return f"{address}?{how}"
+
+
 def _open(path: str) -> tuple[sqlite3.Connection, bool]:
     os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
     if not os.path.exists(path):
@@ -57,12 +67,7 @@ def _open(path: str) -> tuple[sqlite3.Connection, bool]:
     writable = os.access(path, os.W_OK) and os.access(os.path.dirname(path), os.W_OK)
     if not writable and not os.access(path, os.R_OK):
         raise CacheError("may not be read by you (its owner can change that)")
-    name = os.fsencode(path).replace(b"%", b"%25").replace(b"?", b"%3f").replace(b"#", b"%23")
-    # a database in WAL mode cannot be opened where nothing may be written, except as immutable
-    target = f"file:{os.fsdecode(name)}" + ("" if writable else "?immutable=1")
-    if sys.platform == "win32":
-        target = target.replace("\\", "/").replace("file:", "file:///", 1)
-    connection = sqlite3.connect(target, uri=True, timeout=_WAIT)
+    connection = sqlite3.connect(uri(path, "mode=rwc" if writable else IMMUTABLE), uri=True, timeout=_WAIT)
     try:
         schema.prepare(connection, path, writable=writable, wait=_WAIT)
     except BaseException:

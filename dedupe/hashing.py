@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import BinaryIO
 
 from dedupe import mounts, problems, status
-from dedupe.cache import Cache, Learnt
+from dedupe.cache import Cache
 from dedupe.config import ScanConfig
 from dedupe.confirm import Confirmer
 from dedupe.digests.choose import any_of, choose
@@ -134,11 +134,12 @@ class Hashing:
         """Yield digest or problem of every entry, by its index, as they are found."""
         prints: dict[int, bytes] = {}
         known = set()
-        for i, value, digest, _ in self._cache.recall(entries, range(len(entries))):
-            prints[i] = value
-            if digest is not None and self._believe:
-                known.add(i)
-                yield i, (digest, None)
+        for recalled in self._cache.recall(entries, range(len(entries)), self._pool):
+            prints.update(zip(recalled.members, recalled.prints, strict=True))
+            if self._believe:
+                known.update(recalled.digested)
+                for i, value in zip(recalled.digested, recalled.digests, strict=True):
+                    yield i, (value, None)
         unknown = array("I", (i for i in range(len(entries)) if i not in known))
         total = sum(entries.size[i] for i in unknown)
         self._progress.begin("hash", total, in_bytes=True)
@@ -155,11 +156,12 @@ class Hashing:
         ):
             digests = {i: digest for digest, (i,) in verdict.classes}
             failed = {problem.path: problem for problem in verdict.problems}
+            # a row must have the fingerprint too
+            learnt = {i: value for i, value in digests.items() if value is not None and i in prints}
+            self._cache.remember(entries, learnt, prints.get, learnt)
             for s in batch:
                 (i,) = s.members
                 digest = digests.get(i)
-                if digest is not None:
-                    self._remember(entries, i, prints.get(i), digest)
                 yield i, (digest, None if digest else failed[s.paths[0]])
         self._progress.end()
 
@@ -170,11 +172,6 @@ class Hashing:
             size.took(len(batch.members), results.seconds)
             found = zip(batch.members, results.values, strict=True)
             prints.update((i, value) for i, value in found if value is not None)
-
-    def _remember(self, entries: Entries, i: int, value: bytes | None, digest: bytes) -> None:
-        """Remember a digest, unless the fingerprint without which it cannot be is unknown."""
-        if value is not None:
-            self._cache.remember([Learnt(entries.path(i), entries.status(i), value, digest)])
 
 
 def _enter(entries: Entries, name: bytes) -> Problem | None:

@@ -13,7 +13,7 @@ from itertools import compress
 from typing import TYPE_CHECKING, TypeAlias
 
 from dedupe import fingerprint, mounts
-from dedupe.cache import Cache, Learnt
+from dedupe.cache import Cache
 from dedupe.classes import Classes
 from dedupe.columns import Column, picker
 from dedupe.config import Confirm, ScanConfig
@@ -86,7 +86,6 @@ class Scan:
         self._progress.begin(name, total, in_bytes=in_bytes)
         yield
         self._progress.end()
-        self._cache.commit()  # the next phase may take long, and others wait for what is not committed
         self._phases[name] = self._phases.get(name, 0.0) + time.perf_counter() - begun
 
     def walk(self) -> None:
@@ -137,13 +136,12 @@ class Scan:
             return
         with self._phase("recall", None):
             members = self._as_listed(i for s in sets for i in s)
-            for i, value, digest, marks in self._cache.recall(entries, members):
-                self._prints.put(i, value)
-                if marks:
-                    self._marks[i] = marks
-                if digest is not None and self._backend is not None:
-                    self._digests.put(i, digest)
-                self._cache_hits += 1
+            for found in self._cache.recall(entries, members, self._pool):
+                self._prints.put_all(found.members, found.prints)
+                if found.digests and self._backend is not None:
+                    self._digests.put_all(found.digested, found.digests)
+                self._marks.update(found.marks)
+                self._cache_hits += len(found.members)
 
     def _as_listed(self, members: Iterable[int]) -> array[int]:
         """Return files in the order in which they were listed: what lies together is read and looked up together."""
@@ -174,7 +172,10 @@ class Scan:
                 self._progress.reach(done)
             known = (s if prints.has_all(s) else array("I", (i for i in s if i in prints)) for s in sets)
             words = prints.first_words()
-            return [same for s in known for same in alike(s, lambda members: picker(members)(words))]
+            likely = [same for s in known for same in alike(s, lambda members: picker(members)(words))]
+            if self._backend is not None:
+                self._cache.await_digests(i for s in likely for i in s)
+            return likely
 
     def same_content(self, sets: Sets) -> Classes:
         """Return classes of two or more files of proven equal content, each with its digest."""
@@ -217,13 +218,9 @@ class Scan:
         self, members: Sequence[int], digests: Mapping[int, bytes | None], marks: Mapping[int, bytes]
     ) -> None:
         """Have the cache remember what was learnt of some files."""
-        if not self._cache.usable or not members:
-            return
-        entries, prints = self._found.entries, self._prints
-        seen = zip(members, entries.packed_paths(members), entries.packed_statuses(members), strict=True)
-        self._cache.remember(
-            [Learnt(path, now, prints.get(i) or b"", digests.get(i), marks.get(i, b"")) for i, path, now in seen]
-        )
+        if self._cache.usable and members:
+            known = {i: digest for i, digest in digests.items() if digest is not None}
+            self._cache.remember(self._found.entries, members, self._prints.get, known, marks)
 
     @property
     def _most(self) -> int | None:

@@ -3,41 +3,42 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 import stat
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dedupe import fingerprint
-from dedupe.cache import RACY_NS, Cache, Learnt, is_settled
+from dedupe import fingerprint, seals
+from dedupe.cache import Cache
 from dedupe.entries import Entries
 from dedupe.status import Status
+from dedupe.unsaved import RACY_NS
+from tests.cache_helpers import AT_REST, NOW, ONE, each, one_file, rows
 
-NOW = 1_900_000_000_000_000_000
-SEPARATOR = os.sep.encode()
-AT_REST = Status(100, NOW - 3 * RACY_NS, NOW - 3 * RACY_NS, 2**64 - 1, 2**127)
 times = st.integers(-(2**63), 2**63 - 1)
+numbers = st.integers(0, 2**63 - 1)
+statuses = st.builds(Status, numbers, times, times, st.integers(0, 2**64 - 1), st.integers(0, 2**128 - 1))
 
 
 def remember(
-    path: Path, status: Status = AT_REST, *, algorithm: str = "sha256", digest: bytes | None = b"D" * 32
+    path: Path, status: Status = AT_REST, *, algorithm: str = "sha256", digest: bytes = b"D" * 32, read_ns: int = NOW
 ) -> None:
     """Store one row."""
-    cache = Cache(path, algorithm, NOW)
-    cache.remember([Learnt(b"/d" + SEPARATOR + b"f\xff", status, b"F" * 16, digest)])
+    cache = Cache(path, algorithm, read_ns)
+    cache.remember(one_file(status), [0], {0: b"F" * 16}.get, {0: digest})
     cache.close()
     assert cache.notes == []
 
 
 def recall(path: Path, status: Status = AT_REST, algorithm: str = "sha256") -> list[tuple[int, bytes, bytes | None]]:
     """Return what is believed of that file now."""
-    entries = Entries()
-    entries.add(entries.enter(b"/d"), b"f\xff", status)
     cache = Cache(path, algorithm, NOW)
-    found = [(r.member, r.fingerprint, r.digest) for r in cache.recall(entries, [0])]
+    found = [told for f in cache.recall(one_file(status), [0], ONE) for told in each(f)]
     cache.close()
     assert cache.notes == []
     return found
@@ -60,6 +61,14 @@ def test_any_other_status_is_not_believed(tmp_path: Path, field: str, by: int) -
     assert recall(tmp_path / "c.db", other) == []
 
 
+def test_an_inode_number_counts_to_its_last_bit(tmp_path: Path) -> None:
+    """Also where it has 128 of them, and the others are equal."""
+    for high in (0, 1, 2**63):
+        remember(tmp_path / "c.db", AT_REST._replace(inode=(high << 64) + 7))
+        assert len(recall(tmp_path / "c.db", AT_REST._replace(inode=(high << 64) + 7))) == 1
+        assert recall(tmp_path / "c.db", AT_REST._replace(inode=((high ^ 4) << 64) + 7)) == []
+
+
 def test_another_algorithm_brings_the_fingerprint_only(tmp_path: Path) -> None:
     """A digest is believed as what it is; rows of two algorithms stand beside each other."""
     remember(tmp_path / "c.db")
@@ -76,21 +85,121 @@ def test_another_layout_of_samples_is_not_believed(tmp_path: Path, monkeypatch: 
     assert recall(tmp_path / "c.db") == []
 
 
-@given(times, times, times)
-def test_settled_means_that_both_times_are_two_seconds_old(modified: int, changed: int, read: int) -> None:
-    """A time in the future or within two seconds of the reading is in doubt."""
-    wanted = max(modified, changed) < read - 2_000_000_000
-    assert is_settled(Status(1, modified, changed, 1, 1), read) == wanted
+@pytest.mark.parametrize("part", Status._fields)
+@given(data=st.data(), status=statuses)
+@settings(max_examples=100, deadline=None)
+def test_a_seal_fits_no_other_status(part: str, data: st.DataObject, status: Status) -> None:
+    """Whatever the status, a change of any part of it, by any amount, gives another seal."""
+    field = {"size": numbers, "device": st.integers(0, 2**64 - 1), "inode": st.integers(0, 2**128 - 1)}.get(part, times)
+    other = status._replace(**{part: data.draw(field.filter(lambda n: n != getattr(status, part)))})
+    one, two = (list(seals.each(seals.heads(one_file(s), [0]))) for s in (status, other))
+    assert one != two
+    assert one == list(seals.each(seals.heads(one_file(status), [0])))
+
+
+@given(st.lists(st.tuples(statuses, st.booleans()), min_size=1, max_size=12, unique_by=lambda s: s[0]))
+def test_heads_are_those_of_each_file_alone(files: list[tuple[Status, bool]]) -> None:
+    """Many statuses packed at once, of a run or with gaps, are the same as one at a time."""
+    entries = Entries()
+    folder = entries.enter(b"/d")
+    for n, (status, _) in enumerate(files):
+        entries.add(folder, b"%d" % n, status)
+    members = [i for i, (_, asked) in enumerate(files) if asked] or [0]
+    alone = [seals.heads(one_file(files[i][0]), [0]) for i in members]
+    assert list(seals.each(seals.heads(entries, members))) == alone
+
+
+@pytest.mark.parametrize("column", ["path", "algorithm", "fingerprint", "marks", "digest", "seal"])
+def test_a_row_that_was_edited_is_not_believed(tmp_path: Path, column: str) -> None:
+    """A bit that changed in anything that is recalled, or that recalls it, is a row of nothing."""
+    remember(tmp_path / "c.db")
+    database = sqlite3.connect(tmp_path / "c.db")
+    with database:
+        new = {"algorithm": "'sha512'", "path": "CAST('/d" + os.sep + "g' AS BLOB)"}.get(
+            column, f"CAST({column} || x'00' AS BLOB)"
+        )
+        database.execute(f"UPDATE files SET {column} = {new}")
+    database.close()
+    cache = Cache(tmp_path / "c.db", "sha256", NOW)
+    asked = one_file(name=b"g" if column == "path" else b"f\xff")
+    assert list(cache.recall(asked, [0], ONE)) == []
+    cache.close()
+
+
+def test_a_fingerprint_of_another_length_is_not_believed(tmp_path: Path) -> None:
+    """A column of values has one width, so that what is no fingerprint must not get as far, sealed or not."""
+    for length in (0, 15, 17):
+        cache = Cache(tmp_path / "c.db", "sha256", NOW)
+        cache.remember(one_file(), [0], {0: b"F" * length}.get, {0: b"D" * 32})
+        cache.close()
+        assert rows(tmp_path / "c.db") == 1
+        assert recall(tmp_path / "c.db") == []
+
+
+def test_a_row_of_an_older_format_is_not_believed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before format 2 also files not at rest had rows; the next scan replaces them."""
+    monkeypatch.setattr(seals, "FORMAT", 1)
+    seals._salt.cache_clear()
+    remember(tmp_path / "c.db")
+    assert len(recall(tmp_path / "c.db")) == 1
+    monkeypatch.undo()
+    seals._salt.cache_clear()
+    assert recall(tmp_path / "c.db") == []
+    remember(tmp_path / "c.db")
+    assert len(recall(tmp_path / "c.db")) == 1
+    assert rows(tmp_path / "c.db") == 1
+
+
+@given(modified=times, changed=times, read=times)
+@settings(max_examples=25, deadline=None)
+def test_a_file_not_at_rest_never_has_a_row(modified: int, changed: int, read: int) -> None:
+    """Only where both times were older by more than two seconds than the clock when reading began."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "c.db"
+        young = AT_REST._replace(modified_ns=modified, changed_ns=changed)
+        remember(path, young, read_ns=read)
+        assert rows(path) == (max(modified, changed) < read - 2_000_000_000)
 
 
 @pytest.mark.parametrize("late", ["modified_ns", "changed_ns"])
-def test_a_row_of_a_file_not_at_rest_is_not_believed(tmp_path: Path, late: str) -> None:
+def test_a_file_not_at_rest_is_not_remembered(tmp_path: Path, late: str) -> None:
     """Equal in everything, but too young when it was read."""
     young = AT_REST._replace(**{late: NOW - RACY_NS})
     remember(tmp_path / "c.db", young)
+    assert rows(tmp_path / "c.db") == 0
     assert recall(tmp_path / "c.db", young) == []
     remember(tmp_path / "c.db", young._replace(**{late: NOW - RACY_NS - 1}))
     assert len(recall(tmp_path / "c.db", young._replace(**{late: NOW - RACY_NS - 1}))) == 1
+
+
+def test_a_file_of_a_far_future_has_no_row_and_takes_nobody_elses(tmp_path: Path) -> None:
+    """Times beyond the year 2262 fit no column: in their place stand zeros, which are not the file's."""
+    remember(tmp_path / "c.db", AT_REST._replace(modified_ns=0, changed_ns=0))
+    far = AT_REST._replace(modified_ns=2**63, changed_ns=0)
+    assert recall(tmp_path / "c.db", far) == []
+    remember(tmp_path / "far.db", far)
+    assert rows(tmp_path / "far.db") == 0
+
+
+def test_a_row_tells_what_it_is_to_other_programs(tmp_path: Path) -> None:
+    """Whoever opens the cache finds every column, numbers as large as they come, and null for no digest."""
+    remember(tmp_path / "c.db")
+    database = sqlite3.connect(tmp_path / "c.db")
+    query = (
+        "SELECT algorithm, size, modified_ns, changed_ns, device, inode, read_ns, layout, fingerprint, digest, marks"
+    )
+    row = database.execute(query + " FROM files").fetchall()
+    database.close()
+    time = AT_REST.modified_ns
+    known = ("sha256", 100, time, time, str(2**64 - 1), str(2**127), NOW, fingerprint.LAYOUT, b"F" * 16)
+    assert row == [(*known, b"D" * 32, b"")]
+    small = AT_REST._replace(device=7, inode=2**53 + 1)
+    remember(tmp_path / "d.db", small, digest=b"")
+    database = sqlite3.connect(tmp_path / "d.db")
+    row = database.execute("SELECT device, inode, digest FROM files").fetchall()
+    database.close()
+    assert row == [("7", str(2**53 + 1), None)]
+    assert recall(tmp_path / "d.db", small) == [(0, b"F" * 16, None)]
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such modes")
@@ -103,6 +212,6 @@ def test_the_cache_is_private(tmp_path: Path) -> None:
 def test_no_path_remembers_nothing() -> None:
     """Without a file there is nothing to recall and no file of its own."""
     cache = Cache(None, "sha256", NOW)
-    cache.remember([Learnt(b"/a", AT_REST, b"F" * 16, None)])
+    cache.remember(one_file(), [0], {0: b"F" * 16}.get)
     cache.close()
     assert (cache.usable, cache.files, cache.notes) == (False, [], [])

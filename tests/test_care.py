@@ -7,11 +7,18 @@ from pathlib import Path
 
 import pytest
 
-from dedupe import care
+from dedupe import care, unsaved
 from dedupe.config import ScanConfig
 from dedupe.errors import CacheError
 from dedupe.find import find_duplicates
+from dedupe.unsaved import RACY_NS
 from tests.conftest import write
+
+
+@pytest.fixture(autouse=True)
+def at_rest_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have files remembered that were written just before."""
+    monkeypatch.setattr(unsaved, "RACY_NS", -RACY_NS)
 
 
 def scanned(tmp_path: Path, files: int = 2) -> str:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import subprocess
+import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tests.conftest import write
+from tests.conftest import SETTLED, write
 
 Cli = Callable[..., "subprocess.CompletedProcess[bytes]"]
 
@@ -19,6 +20,7 @@ def kept(tmp_path: Path, cli: Cli) -> Path:
     """Make a cache by a scan of three equal files."""
     for name in "abc":
         write(tmp_path / "root" / name, b"data")
+    time.sleep(SETTLED)  # files not at rest have no rows
     assert cli("scan", tmp_path / "root", "--cache", "kept.db").returncode == 0
     return tmp_path / "kept.db"
 

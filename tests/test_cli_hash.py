@@ -14,8 +14,8 @@ import pytest
 from typer.testing import CliRunner, Result  # noqa: TID251 - runs in this process, in a tenth of the time
 
 from dedupe import sums
-from dedupe.cache import RACY_NS
 from dedupe.cli import app
+from dedupe.unsaved import RACY_NS
 
 HOSTILE = [
     b" leading",

@@ -18,7 +18,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from dedupe import cache, scan, status
+from dedupe import scan, status, unsaved
 from dedupe.columns import Column
 from dedupe.config import Confirm, ScanConfig
 from dedupe.errors import NothingUsableError
@@ -219,7 +219,7 @@ def test_no_edit_between_two_scans_is_missed(
     """After any edits the answer with the cache is the one without, and rows of untouched files are believed."""
     # Files count as at rest at once, so that there are rows to be wrongly believed: the clock of the edits is finer
     # than the time that an example takes, and each scan reads it later than every edit before (see `later`).
-    monkeypatch.setattr(cache, "RACY_NS", 0)
+    monkeypatch.setattr(unsaved, "RACY_NS", 0)
     hits = []
 
     @settings(few, max_examples=30)
@@ -324,7 +324,9 @@ def test_corpora_give_their_truth_cold_and_remembered(
 def test_a_digest_in_the_cache_is_hashlibs(low: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Whatever falls out early or is joined later, no row holds a digest that is not the whole file's."""
     _one_fingerprint(monkeypatch)
+    monkeypatch.setattr(unsaved, "RACY_NS", 0)  # files not at rest have no rows
     root = grow(tmp_path / "root", [("", data) for data in POOL if data for _ in range(3)])
+    later(root)
     find_duplicates(ScanConfig(roots=[root], jobs=1, cache=tmp_path / "cache.db"))
     assert digests_that_lie(tmp_path / "cache.db") == []
 
@@ -376,6 +378,8 @@ def test_a_file_that_changes_between_walk_and_reading_is_told(tmp_path: Path, mo
     """It is in no group and in no row of the cache."""
     for name in "abc":
         write(tmp_path / "root" / name, b"same")
+    monkeypatch.setattr(unsaved, "RACY_NS", 0)  # files not at rest have no rows
+    later(tmp_path / "root")
     real = scan.Scan.same_fingerprint
 
     def then_change(self: scan.Scan, sets: Any) -> Any:

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from dedupe.cache import RACY_NS
 from dedupe.hashing import HashConfig, Hashed, Hashing
 from dedupe.progress import Silent
 from dedupe.result import ProblemKind
+from dedupe.unsaved import RACY_NS
 
 
 def run(names: list[bytes], stdin: bytes = b"", config: HashConfig | None = None) -> list[Hashed]:

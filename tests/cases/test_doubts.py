@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from dedupe import ScanConfig, cache, find_duplicates, mapped, walk
-from dedupe.cache import Cache, Learnt
+from dedupe.cache import Cache
 from dedupe.entries import Entries
 from dedupe.partition import Partition
 from tests.conftest import groups, write
@@ -34,13 +34,16 @@ def test_an_inode_given_to_another_file_meanwhile_makes_no_link() -> None:
 
 def test_no_lock_is_held_between_two_lessons(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Another program may write at once, however long the next file takes."""
-    monkeypatch.setattr(cache, "_ROWS", 1)
-    monkeypatch.setattr(cache, "_COMMIT", 1e9)
+    entries = Entries()
+    entries.add(entries.enter(b"/"), b"f", (1, 1, 1, 1, 1))
     one = Cache(os.fspath(tmp_path / "c.db"), "sha256", time.time_ns())
-    one.remember([Learnt(b"/f", (1, 1, 1, 1, 1), b"F" * 16, None)])
-    with sqlite3.connect(tmp_path / "c.db", timeout=0) as other:
-        other.execute("DELETE FROM files")
-    other.close()
+    for seconds in (1e9, -1.0):  # until the next commit, and with one each time
+        monkeypatch.setattr(cache, "_COMMIT", seconds)
+        one.remember(entries, [0], {0: b"F" * 16}.get)
+        with sqlite3.connect(tmp_path / "c.db", timeout=0) as other:
+            deleted = other.execute("DELETE FROM files").rowcount
+        other.close()
+        assert deleted == (seconds < 0)
     one.close()
 
 

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from dedupe.report import FORMATS
-from tests.cases.common import not_on_windows
+from tests.cases.common import not_on_windows, settle
 from tests.conftest import need, write
 
 _NAMES = (
@@ -154,15 +154,23 @@ def test_b81_progress_on_a_terminal_only(tmp_path: Path, env: dict[str, str], sh
     assert b"\r" not in _lines(done.stdout)
 
 
+@pytest.fixture(scope="module")
+def settled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder of many files at rest, since no other is remembered."""
+    top = tmp_path_factory.mktemp("settled")
+    for n in range(3000):
+        write(top / f"{'long' * 20}{n}", b"%d" % (n // 2))
+    settle()
+    return top
+
+
 @pytest.mark.parametrize(
     ("form", "unbuffered"), [("text", ""), ("text", "1"), ("csv", "1"), ("json", ""), ("paths", "1")]
 )
-def test_b82_broken_pipe(program: Any, tmp_path: Path, form: str, unbuffered: str) -> None:
+def test_b82_broken_pipe(program: Any, settled: Path, tmp_path: Path, form: str, unbuffered: str) -> None:
     """A reader that leaves ends the program quietly, with what was learnt kept."""
-    for n in range(3000):
-        write(tmp_path / f"d/{'long' * 20}{n}", b"%d" % (n // 2))
     env = {"PYTHONUNBUFFERED": unbuffered} if unbuffered else {}
-    process = program("scan", tmp_path / "d", "--cache", tmp_path / "c.db", "--format", form, env=env)
+    process = program("scan", settled, "--cache", tmp_path / "c.db", "--format", form, env=env)
     process.stdout.read(10)
     process.stdout.close()
     process.stdout = None

@@ -1,0 +1,63 @@
+"""The seal of a cache's row: it fits only a file whose status is what it was.  Reads no database and no file.
+
+A seal is the xxh3-64 of everything that a row says, and is worked out anew with the status that the file has now.  So
+one comparison proves that size, times, device, inode, sample layout, algorithm and values are all those stored: rows
+that differ fit by chance once in 2^64.  It is no protection against somebody who forges rows.
+"""
+
+from __future__ import annotations
+
+import struct
+from array import array
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
+from operator import itemgetter
+
+import xxhash
+
+from dedupe import fingerprint
+from dedupe.columns import is_run, picker
+from dedupe.entries import Entries
+
+FORMAT = 2  # of seals; raise it and no older row is believed.  Before 2, rows of files not at rest were stored too.
+_HEAD = struct.Struct("48s")
+_WORDS = _HEAD.size // 8
+
+seal = xxhash.xxh3_64_digest  # of the parts of a row, which are joined by its salt
+
+
+def cutter(members: Sequence[int]) -> Callable[[array[int]], array[int]]:
+    """Return what cuts the values of one or more files out of a column."""
+    if is_run(members):
+        return itemgetter(slice(members[0], members[-1] + 1))
+    pick = picker(members)
+    return lambda column: array(column.typecode, pick(column))
+
+
+def heads(entries: Entries, members: Sequence[int]) -> bytes:
+    """Return the statuses of one or more files, joined: six words each, in the order of this machine's bytes.
+
+    Files whose times are kept apart, as they lie beyond the year 2262, must not be among them.
+    """
+    cut, words = cutter(members), array("Q", bytes(_HEAD.size * len(members)))
+    columns = (entries.size, entries.modified_ns, entries.changed_ns, entries.device, entries.inode)
+    for place, column in enumerate(columns):
+        words[place::_WORDS] = array("Q", cut(column).tobytes())
+    if entries.wide:
+        words[len(columns) :: _WORDS] = array("Q", (entries.wide.get(i, 0) >> 64 for i in members))
+    return words.tobytes()
+
+
+def each(joined: bytes) -> Iterator[bytes]:
+    """Yield the head of each file."""
+    return map(itemgetter(0), _HEAD.iter_unpack(joined))
+
+
+def salt(algorithm: str) -> bytes:
+    """Return what joins head, fingerprint, digest (or nothing), marks and path of a row to what is sealed."""
+    return _salt(fingerprint.LAYOUT, algorithm)
+
+
+@lru_cache(maxsize=64)
+def _salt(layout: int, algorithm: str) -> bytes:
+    return xxhash.xxh3_64_digest(repr((FORMAT, layout, algorithm)).encode())

@@ -1,0 +1,127 @@
+"""What a scan has learnt of its files and has not yet written, as rows of the cache.  Touches no disk.
+
+A file that was not at rest when it was looked at never gets a row: an edit in the same tick of a clock leaves no other
+trace.  See git's Documentation/technical/racy-git.txt for the same thought.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import compress, repeat
+from typing import TypeAlias
+
+from dedupe import fingerprint, seals
+from dedupe.entries import Entries
+
+RACY_NS = 2_000_000_000  # FAT keeps times to two seconds, the coarsest of all
+_PART = 1 << 15  # rows written by one transaction, as listed: neighbours share pages, and other processes get a turn
+_FAR = 1 << 63  # from here on SQLite takes numbers as text only
+_SAVED, _READY, _AWAITING = 0, 1, 2
+
+Row: TypeAlias = tuple[object, ...]
+
+
+def settled_before(read_ns: int) -> int:
+    """Return the time before which a file must have been left alone so that any edit after `read_ns` moves a time."""
+    return read_ns - RACY_NS
+
+
+class Unsaved:
+    """Collects what is learnt of the files of one scan until it is written.
+
+    Args:
+        algorithm: of the digests.
+        read_ns: the clock before the first file was looked at.
+    """
+
+    def __init__(self, algorithm: str, read_ns: int) -> None:
+        self._algorithm = algorithm
+        self._read_ns = read_ns
+        self._entries = Entries()
+        self._print_of: Callable[[int], bytes | None] = lambda _: None
+        self._states = bytearray()  # by file
+        self._digests: dict[int, bytes] = {}
+        self._marks: dict[int, bytes] = {}
+
+    def take(
+        self,
+        entries: Entries,
+        members: Iterable[int],
+        print_of: Callable[[int], bytes | None],
+        digests: Mapping[int, bytes],
+        marks: Mapping[int, bytes],
+    ) -> None:
+        """Take in what was learnt of some files; see `Cache.remember`."""
+        self._entries, self._print_of = entries, print_of
+        states = self._states
+        states.extend(bytes(max(0, len(entries) - len(states))))
+        for i in members:
+            states[i] = _READY
+        self._digests.update(digests)
+        self._marks.update(marks)
+
+    def await_digests(self, members: Iterable[int]) -> None:
+        """Have the rows of files wait until their digests are known."""
+        states = self._states
+        for i in members if states else ():
+            if states[i] == _READY:
+                states[i] = _AWAITING
+
+    def parts(self, *, awaiting: bool) -> Iterator[list[Row]]:
+        """Yield the rows to write, in the order of `schema.COLUMNS`, as many as make a transaction, and forget them.
+
+        Args:
+            awaiting: also those that still wait for a digest.
+        """
+        wanted = (_READY, _AWAITING) if awaiting else (_READY,)
+        members = array("I", compress(range(len(self._states)), map(wanted.__contains__, self._states)))
+        for first in range(0, len(members), _PART):
+            part = members[first : first + _PART]
+            settled = self._settled(part)
+            if settled:
+                yield list(self._rows(settled))
+            for i in part:
+                self._states[i] = _SAVED
+            for values in (self._digests, self._marks):
+                for i in part if values else ():
+                    values.pop(i, None)
+
+    def _settled(self, members: array[int]) -> Sequence[int]:
+        entries, cut = self._entries, seals.cutter(members)
+        latest = map(max, cut(entries.modified_ns), cut(entries.changed_ns))
+        settled = list(compress(members, map(settled_before(self._read_ns).__gt__, latest)))
+        return [i for i in settled if i not in entries.far] if entries.far else settled
+
+    def _rows(self, members: Sequence[int]) -> Iterator[Row]:
+        """Return the rows of one or more files."""
+        entries, cut = self._entries, seals.cutter(members)
+        paths = list(entries.packed_paths(members))
+        prints = [self._print_of(i) or b"" for i in members]
+        digests = list(map(self._digests.get, members, repeat(b"")))
+        marks = list(map(self._marks.get, members, repeat(b"")))
+        heads = seals.each(seals.heads(entries, members))
+        sealed = map(seals.salt(self._algorithm).join, zip(heads, prints, digests, marks, paths, strict=True))
+        inodes = [entries.inode_of(i) for i in members] if entries.wide else cut(entries.inode)
+        # sqlite3 takes a bytearray as it is, but looks for an adapter of anything else that is no number or text
+        return zip(
+            map(bytearray, paths),
+            repeat(self._algorithm),
+            cut(entries.size),
+            cut(entries.modified_ns),
+            cut(entries.changed_ns),
+            _as_text(cut(entries.device)),
+            _as_text(inodes),
+            repeat(self._read_ns),
+            repeat(fingerprint.LAYOUT),
+            map(bytearray, prints),
+            map(bytearray, marks),
+            map(bytearray, digests),
+            map(bytearray, map(seals.seal, sealed)),
+            strict=False,
+        )
+
+
+def _as_text(numbers: Sequence[int]) -> Iterable[object]:
+    """Return numbers of which SQLite makes text itself, or as text those that it cannot take."""
+    return numbers if max(numbers) < _FAR else map(str, numbers)
