@@ -147,6 +147,10 @@ class Cache:
         if self._connection is None or not self._writable:
             return
         self._unsaved.take(entries, members, print_of, digests, marks)
+        self.commit_if_due()
+
+    def commit_if_due(self) -> None:
+        """Commit if the last time was a second or two ago."""
         if time.monotonic() > self._committed + _COMMIT:
             self.commit()
 

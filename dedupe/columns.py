@@ -124,6 +124,12 @@ class Column:
         at = i * self._width
         return bytes(self._values[at : at + self._width])
 
+    def get_all(self, members: Sequence[int]) -> list[bytes | None]:
+        """Return the values of many files, None for those that have none."""
+        width, known, values = self._width, self._known, memoryview(self._values)
+        count = len(known)
+        return [bytes(values[i * width : (i + 1) * width]) if i < count and known[i] else None for i in members]
+
     def first_words(self) -> Sequence[int]:
         """Return the first eight bytes of each value as a number: a key, not a value.  The width divides by eight."""
         return memoryview(self._values).cast("Q")[:: self._width // 8]

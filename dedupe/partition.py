@@ -10,6 +10,7 @@ from array import array
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from dedupe import mounts
 from dedupe.classes import Classes
@@ -32,18 +33,21 @@ class _Joint:
     left: list[list[int]] = field(default_factory=list)  # classes of one key unknown
 
 
+_DigestsOf: TypeAlias = Callable[[Sequence[int]], Sequence["bytes | None"]]
+
+
 class Partition:
     """Puts sets of candidates into batches for `Confirmer` and its verdicts into classes.
 
     Args:
         entries: the files.
-        digest_of: what is remembered of a file's whole content, or None; itself None if nothing is.
+        digests_of: what is remembered of some files' whole content, or None for each; itself None if nothing is.
         proven: whether equal digests prove equal content (not so where only bytes are compared).
     """
 
-    def __init__(self, entries: Entries, digest_of: Callable[[int], bytes | None] | None, *, proven: bool) -> None:
+    def __init__(self, entries: Entries, digests_of: _DigestsOf | None, *, proven: bool) -> None:
         self._entries = entries
-        self._digest_of = digest_of
+        self._digests_of = digests_of
         self._proven = proven
         self._joints: dict[int, _Joint] = {}  # by the first member of a part
         self._stand_for: dict[int, list[int]] = {}  # the class that a file was compared for
@@ -83,7 +87,11 @@ class Partition:
 
     def _parts(self, members: Sequence[int]) -> Sequence[tuple[Sequence[int], bool]]:
         """Return what must be read to judge one set, and whether it will be joined with more."""
-        known = [(d, i) for i in members if (d := self._digest_of(i)) is not None] if self._digest_of else []
+        digests = self._digests_of(members) if self._digests_of else ()
+        if digests and self._proven and digests.count(digests[0]) == len(members) and digests[0]:  # nearly always
+            self._keep(digests[0], members)
+            return ()
+        known = [(d, i) for d, i in zip(digests, members, strict=False) if d is not None]
         remembered = {i for _, i in known}
         unknown = [i for i in members if i not in remembered] if known else members
         size = self._entries.size[members[0]]

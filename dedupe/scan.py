@@ -186,7 +186,9 @@ class Scan:
             parts = (part for s in sets for part in tell_apart(s, lambda i: self._marks.get(i, b"")))
             sets = [array("I", part) for part in parts if len(part) > 1]
         task = Confirmer(self._config.confirm, self._backend, self._config.follow_symlinks)
-        partition = Partition(entries, self._digests.get if self._digests else None, proven=self._backend is not None)
+        partition = Partition(
+            entries, self._digests.get_all if self._digests else None, proven=self._backend is not None
+        )
         total = sum(entries.size[s[0]] * self._digests.missing(s) for s in sets)
         with self._phase("confirm", total, in_bytes=True):
             self._pool.is_warm(size=total)
@@ -198,12 +200,17 @@ class Scan:
             while waiting:
                 batches = partition.batches(waiting)
                 for batch, verdict in self._pool.run(
-                    task, batches, at_once=self._most, tick=lambda n: self._progress.reach(n - begun)
+                    task, batches, at_once=self._most, tick=lambda n: self._tick(n - begun)
                 ):
                     self._take(verdict)
                     partition.take(batch, verdict)
                 waiting, partition.again = partition.again, []
         return partition.done
+
+    def _tick(self, done: int) -> None:
+        """Tell how far confirming is, and have the cache write what is due, however long one file takes."""
+        self._progress.reach(done)
+        self._cache.commit_if_due()
 
     def _take(self, verdict: Verdict) -> None:
         """Count and remember what a verdict says."""

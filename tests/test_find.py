@@ -18,7 +18,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from dedupe import scan, status, unsaved
+from dedupe import cache, scan, status, unsaved
 from dedupe.columns import Column
 from dedupe.config import Confirm, ScanConfig
 from dedupe.errors import NothingUsableError
@@ -406,3 +406,14 @@ def test_groups_come_in_their_order_and_numbered(tmp_path: Path) -> None:
         (2, [b"a1", b"a2"]),
         (3, [b"z1", b"z2"]),
     ]
+
+
+def test_what_was_learnt_is_kept_while_one_file_takes_long(
+    low: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """The cache is asked to write what is due at every step of a file, not only when the next one begins."""
+    asked: list[float] = []
+    monkeypatch.setattr(cache.Cache, "commit_if_due", lambda _: asked.append(time.monotonic()))
+    root = grow(tmp_path / "root", [("", bytes(10_000))] * 2)
+    find_duplicates(ScanConfig(roots=[root], jobs=1, cache=tmp_path / "cache.db"))
+    assert len(asked) >= 10

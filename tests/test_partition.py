@@ -25,7 +25,7 @@ def judged(paths: list[Path], *, mode: str, gone_after: dict[int, int]) -> list[
     for p in paths:
         entries.add(folder, os.fsencode(p.name), status.of_path(os.fsencode(p)))
     task = Confirmer(mode, None if mode == "bytes" else load("hashlib"))
-    partition = Partition(entries, lambda _: None, proven=mode != "bytes")
+    partition = Partition(entries, lambda members: [None] * len(members), proven=mode != "bytes")
     waiting: list[list[int]] = [list(range(len(paths)))]
     batches = rounds = 0
     while waiting:
