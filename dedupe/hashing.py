@@ -23,6 +23,7 @@ from dedupe.fingerprint import Fingerprinter, batches, pace
 from dedupe.paths import absolute, outside
 from dedupe.pool import Pool
 from dedupe.progress import Progress
+from dedupe.reading import Reading
 from dedupe.result import Problem, ProblemKind, SkipReason
 from dedupe.suspects import SuspectsBatch
 from dedupe.walk import walk
@@ -71,6 +72,8 @@ class Hashing:
             self._cache.close()
             raise
         self._backend, self.choice = found
+        self._jobs = config.jobs
+        mounts.forget()
         self._pool = Pool(config.jobs)
         self._progress = progress
         self._stdin = stdin
@@ -140,18 +143,18 @@ class Hashing:
                 known.update(recalled.digested)
                 for i, value in zip(recalled.digested, recalled.digests, strict=True):
                     yield i, (value, None)
-        unknown = array("I", (i for i in range(len(entries)) if i not in known))
+        reading = Reading(entries, self._jobs)
+        unknown = array("I", reading.in_order([i for i in range(len(entries)) if i not in known], int))
         total = sum(entries.size[i] for i in unknown)
         self._progress.begin("hash", total, in_bytes=True)
         self._pool.is_warm(len(unknown), total)
         if self._cache.usable:
-            self._fingerprint(entries, array("I", (i for i in unknown if i not in prints)), prints)
+            self._fingerprint(entries, array("I", (i for i in unknown if i not in prints)), prints, reading.at_once)
         begun = self._pool.counted()
-        one_head = any(mounts.rotates(device) for device in set(entries.device))
         for batch, verdict in self._pool.run(
             Confirmer(self._algorithm, self._backend),
             _batches(entries, unknown),
-            at_once=1 if one_head else None,
+            at_once=reading.at_once,
             tick=lambda count: self._progress.reach(count - begun),
         ):
             digests = {i: digest for digest, (i,) in verdict.classes}
@@ -165,10 +168,12 @@ class Hashing:
                 yield i, (digest, None if digest else failed[s.paths[0]])
         self._progress.end()
 
-    def _fingerprint(self, entries: Entries, members: array[int], prints: dict[int, bytes]) -> None:
+    def _fingerprint(
+        self, entries: Entries, members: array[int], prints: dict[int, bytes], at_once: int | None
+    ) -> None:
         """Add the fingerprints without which nothing can be remembered; whatever fails will fail again when hashed."""
         size = pace()
-        for batch, results in self._pool.run(Fingerprinter(), batches(entries, members, size)):
+        for batch, results in self._pool.run(Fingerprinter(), batches(entries, members, size), at_once=at_once):
             size.took(len(batch.members), results.seconds)
             found = zip(batch.members, results.values, strict=True)
             prints.update((i, value) for i, value in found if value is not None)

@@ -1,10 +1,17 @@
-"""What kind of file system lies under a path: pseudo, network or local, rotating or not.  Opens no user's file."""
+"""What lies under a path: a pseudo, distant or local file system, a rotating disk or none.  Opens no user's file.
+
+Tells facts only; what follows from them for reading is `reading`'s to say.
+"""
 
 from __future__ import annotations
 
 import functools
 import os
+import re
+import stat
 import sys
+from collections.abc import Iterator
+from typing import NamedTuple
 
 from dedupe import windows
 
@@ -18,11 +25,19 @@ _DISTANT_KINDS = frozenset(
     b"9p afs afpfs beegfs ceph cifs coda davfs glusterfs gfs2 lustre ncpfs nfs nfs4 ocfs2 orangefs pvfs2 smb2 smb3 "
     b"smbfs vboxsf virtiofs vmhgfs webdav".split()
 )
+# As SCSI and ATA disks name themselves in /sys/block/*/device: they are files or volumes of a host.
+_VIRTUAL_MAKERS = ("QEMU", "VMware", "VBOX", "Virtual", "Google")
+_SYS = "/sys"
+
+
+class _Mount(NamedTuple):
+    kind: bytes  # of file system
+    source: bytes  # what is mounted: a block device's path, a server's name, or a mere word
 
 
 @functools.cache
-def _table() -> dict[bytes, bytes]:
-    """Return mount points and their kinds of file system, from Linux's mountinfo (man 5 proc); elsewhere empty."""
+def _table() -> dict[bytes, _Mount]:
+    """Return what is mounted, by mount point, from Linux's mountinfo (man 5 proc); elsewhere empty."""
     try:
         with open("/proc/self/mountinfo", "rb") as lines:
             rows = [line.split(b" ") for line in lines]
@@ -30,20 +45,28 @@ def _table() -> dict[bytes, bytes]:
         return {}
     table = {}
     for row in rows:
-        point = row[4]
-        for escape, plain in ((b"\\040", b" "), (b"\\011", b"\t"), (b"\\012", b"\n"), (b"\\134", b"\\")):
-            point = point.replace(escape, plain)
-        table[point] = row[row.index(b"-") + 1]
+        kind, source = row[row.index(b"-") + 1 :][:2]
+        table[_unescaped(row[4])] = _Mount(kind, _unescaped(source))
     return table
+
+
+def _unescaped(name: bytes) -> bytes:
+    return re.sub(rb"\\([0-7]{3})", lambda octal: bytes([int(octal[1], 8)]), name)
+
+
+def forget() -> None:
+    """Look anew from now on: file systems come and go between the scans of one process."""
+    for remembered in (_table, may_map, rotates):
+        remembered.cache_clear()
 
 
 def pseudo() -> frozenset[bytes]:
     """Return the folders where a pseudo file system begins: their files are not data."""
-    return _PSEUDO_PATHS | {point for point, kind in _table().items() if kind in _PSEUDO_KINDS}
+    return _PSEUDO_PATHS | {point for point, mount in _table().items() if mount.kind in _PSEUDO_KINDS}
 
 
-def kind_of(path: bytes) -> bytes | None:
-    """Return the kind of file system that an absolute path lies on, or None where the system does not say."""
+def _mount_of(path: bytes) -> _Mount | None:
+    """Return what an absolute path lies on, or None where the system does not say."""
     table, point = _table(), os.path.realpath(path)
     while point not in table:
         above = os.path.dirname(point)
@@ -60,8 +83,13 @@ if sys.platform == "win32":
         """Tell whether files of a folder may be memory-mapped: on fixed local drives only."""
         return windows.drive_kind(folder) == "fixed"
 
-    def rotates(device: int) -> bool:  # noqa: ARG001 - Windows tells this of drives, not of what a file knows
-        """Tell whether a device is one rotating disk; here nobody knows."""
+    def distant(folder: bytes) -> bool:
+        """Tell whether each read of a folder's files may wait for a server."""
+        return windows.drive_kind(folder) == "remote"
+
+    @functools.cache
+    def rotates(device: int, folder: bytes) -> bool:  # noqa: ARG001
+        """Tell whether files lie on a rotating disk; here nobody knows."""
         return False
 
 else:
@@ -69,24 +97,84 @@ else:
     @functools.cache
     def may_map(folder: bytes) -> bool:
         """Tell whether files of a folder may be memory-mapped: local file systems only, never network or FUSE."""
-        kind = kind_of(folder)
-        if kind is None:
+        mount = _mount_of(folder)
+        if mount is None:
             return sys.platform == "darwin" and not folder.startswith((b"/Volumes/", b"/Network/"))
-        return kind not in _DISTANT_KINDS and not kind.startswith(b"fuse")
+        return mount.kind not in _DISTANT_KINDS and not mount.kind.startswith(b"fuse")
+
+    def distant(folder: bytes) -> bool:
+        """Tell whether each read of a folder's files may wait for a server, or for the program behind FUSE.
+
+        Not so for `fuseblk`: its program waits for a disk of its own, which tells itself whether it rotates.
+        """
+        mount = _mount_of(folder)
+        return mount is not None and mount.kind != b"fuseblk" and not may_map(folder)
 
     @functools.cache
-    def rotates(device: int) -> bool:
-        """Tell whether a device is one rotating disk, where two readers at once only make the head travel.
+    def rotates(device: int, folder: bytes) -> bool:
+        """Tell whether files lie on a rotating disk, where two readers at once only make the head travel.
 
-        Virtual disks say that they rotate whatever lies below them (virtio's default), so they are not asked.
+        Args:
+            device: the number that the files' status has.
+            folder: where one of them lies; asked where the number is the file system's own, as on btrfs.
         """
-        base = os.path.realpath(f"/sys/dev/block/{os.major(device)}:{os.minor(device)}")
-        for folder in (base, os.path.dirname(base)):  # a partition's queue is its disk's
-            try:
-                with open(f"{folder}/queue/rotational", encoding="ascii") as answer:
-                    return answer.read().strip() == "1" and not os.path.basename(folder).startswith(
-                        ("vd", "xvd", "loop")
-                    )
-            except OSError:
-                continue
-        return False
+        disk = _disk_of(device, folder)
+        return disk is not None and _block_rotates(os.major(disk), os.minor(disk))
+
+    def _disk_of(device: int, folder: bytes) -> int | None:
+        """Return the number of the block device below a file system, None where there is none.
+
+        Of a file system on several devices, the one that it was mounted by stands for all.
+        """
+        if os.major(device):
+            return device
+        mount = _mount_of(folder)
+        if mount is None or not mount.source.startswith(b"/"):
+            return None
+        try:
+            seen = os.stat(mount.source)
+        except OSError:
+            return None
+        return seen.st_rdev if stat.S_ISBLK(seen.st_mode) else None
+
+    def _block_rotates(major: int, minor: int) -> bool:
+        """Tell whether a block device says that it rotates, and what it lies on does not say otherwise.
+
+        https://www.kernel.org/doc/Documentation/ABI/stable/sysfs-block.  Virtual disks say that they rotate whatever
+        lies below them (virtio's default), so they are not asked; nor are those believed that merely pass this on:
+        mapped and RAID devices, and loop devices, which say what the disk of their file says.
+        """
+        disk = os.path.realpath(f"{_SYS}/dev/block/{major}:{minor}")
+        if os.path.exists(f"{disk}/partition"):
+            disk = os.path.dirname(disk)
+        if _word(f"{disk}/queue/rotational") != "1" or _is_virtual(disk):
+            return False
+        below = list(_below(disk))
+        return not below or any(_block_rotates(*each) for each in below)
+
+    def _is_virtual(disk: str) -> bool:
+        maker = f"{_word(f'{disk}/device/vendor')} {_word(f'{disk}/device/model')}"
+        return os.path.basename(disk).startswith(("vd", "xvd")) or any(name in maker for name in _VIRTUAL_MAKERS)
+
+    def _below(disk: str) -> Iterator[tuple[int, int]]:
+        """Yield the numbers of the block devices that a device lies on, as far as they are known."""
+        slaves = f"{disk}/slaves"
+        for slave in os.listdir(slaves) if os.path.isdir(slaves) else ():
+            major, _, minor = _word(f"{slaves}/{slave}/dev").partition(":")
+            if minor:
+                yield int(major), int(minor)
+        file = _word(f"{disk}/loop/backing_file")
+        try:
+            number = _disk_of(os.stat(file).st_dev, os.fsencode(os.path.dirname(file))) if file else None
+        except OSError:  # it has been deleted, or lies in another name space
+            return
+        if number is not None:
+            yield os.major(number), os.minor(number)
+
+    def _word(path: str) -> str:
+        """Return what a file of sysfs says, nothing where there is no such file."""
+        try:
+            with open(path, encoding="utf-8", errors="surrogateescape") as answer:
+                return answer.read().strip()
+        except OSError:
+            return ""

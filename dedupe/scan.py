@@ -9,7 +9,9 @@ from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import cached_property
 from itertools import compress
+from operator import itemgetter
 from typing import TYPE_CHECKING, TypeAlias
 
 from dedupe import fingerprint, mounts
@@ -31,6 +33,7 @@ from dedupe.partition import Partition
 from dedupe.paths import absolute, lies_below, outside
 from dedupe.pool import Pool
 from dedupe.progress import Progress
+from dedupe.reading import Reading, readers_of
 from dedupe.result import ScanResult, Totals
 from dedupe.suspects import Verdict
 from dedupe.version import __version__
@@ -60,7 +63,8 @@ class Scan:
         cache = os.fsencode(config.cache) if config.cache is not None else None
         scanned = lambda: any(lies_below(cache or b"", r) for r in self._roots)  # noqa: E731
         self._cache = Cache(cache, config.confirm, self._clock, scanned=scanned)
-        self._pool = Pool(config.jobs, executor)
+        mounts.forget()
+        self._pool = Pool(readers_of(self._roots, config.jobs), executor)
         self._found = Listing()
         self._marks: dict[int, bytes] = {}  # of the few files that have some
         self._links: dict[int, list[int]] = {}  # other names of a physical file, by its first
@@ -158,9 +162,9 @@ class Scan:
         with self._phase("fingerprint", len(unknown)):
             self._pool.is_warm(len(unknown))
             pace = fingerprint.pace()
-            batches = fingerprint.batches(entries, unknown, pace)
+            batches = fingerprint.batches(entries, array("I", self._reading.in_order(unknown, int)), pace)
             for batch, found in self._pool.run(
-                Fingerprinter(self._config.follow_symlinks), batches, at_once=self._most
+                Fingerprinter(self._config.follow_symlinks), batches, at_once=self._reading.at_once
             ):
                 pace.took(len(batch.members), found.seconds)
                 prints.put_all(batch.members, found.values)
@@ -198,9 +202,9 @@ class Scan:
                 sets, key=lambda s: (-entries.size[s[0]] * len(s) if entries.size[s[0]] > SMALL else 0, s[0])
             )
             while waiting:
-                batches = partition.batches(waiting)
+                batches = partition.batches(self._reading.in_order(waiting, itemgetter(0)))
                 for batch, verdict in self._pool.run(
-                    task, batches, at_once=self._most, tick=lambda n: self._tick(n - begun)
+                    task, batches, at_once=self._reading.at_once, tick=lambda n: self._tick(n - begun)
                 ):
                     self._take(verdict)
                     partition.take(batch, verdict)
@@ -229,10 +233,9 @@ class Scan:
             known = {i: digest for i, digest in digests.items() if digest is not None}
             self._cache.remember(self._found.entries, members, self._prints.get, known, marks)
 
-    @property
-    def _most(self) -> int | None:
-        """Return how many batches may be read at once: one where a disk's only head would travel between two."""
-        return 1 if any(mounts.rotates(device) for device in set(self._found.entries.device)) else None
+    @cached_property
+    def _reading(self) -> Reading:
+        return Reading(self._found.entries, self._config.jobs, follow=self._config.follow_symlinks)
 
     def result(self, classes: Classes) -> ScanResult:
         """Return the groups in their order, with everything that there is to tell of the scan."""

@@ -1,0 +1,81 @@
+"""Disks for tests: loop devices over images in memory, said to rotate, with real file systems."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.cases.common import need_root
+from tests.conftest import need
+
+# kind of file system -> size of its image and how it is made
+KINDS = {
+    "ext4": ("64M", ("mkfs.ext4", "-q", "-F", "-N", "8192")),
+    "xfs": ("320M", ("mkfs.xfs", "-q", "-f")),
+    "btrfs": ("128M", ("mkfs.btrfs", "-q", "-f", "-m", "single")),
+}
+
+
+@dataclass(frozen=True)
+class Disk:
+    """A loop device with a mounted file system."""
+
+    device: str  # such as /dev/loop0
+    folder: Path
+
+    def rotate(self, yes: bool) -> None:  # noqa: FBT001
+        """Have the kernel say that the disk rotates, or that it does not."""
+        queue = Path("/sys/block", os.path.basename(self.device), "queue/rotational")
+        queue.write_text(f"{int(yes)}\n", encoding="ascii")
+
+
+def run(*command: str | Path) -> str:
+    """Run a program that must succeed, and return what it printed."""
+    done = subprocess.run(command, capture_output=True, check=False, text=True)
+    assert done.returncode == 0, (command, done.stderr)
+    return done.stdout
+
+
+def places(files: list[Path]) -> list[int]:
+    """Return where on its disk each file begins, in bytes, as e2fsprogs says."""
+    need(shutil.which("filefrag"), "filefrag of e2fsprogs, to compare with")
+    # one answer a file: the first extent's line is "0: first..last logical: first..last physical: ..."
+    told = run("filefrag", "-b1", "-v", *files)
+    found = dict(re.findall(r"of (\S+) is .*?\n +0: +\d+\.\. +\d+: +(\d+)\.\.", told, re.DOTALL))
+    return [int(found[str(file)]) for file in files]
+
+
+@contextmanager
+def memory(folder: Path) -> Iterator[Path]:
+    """Mount a file system in memory, which lies on no disk."""
+    need_root()
+    folder.mkdir()
+    run("mount", "-t", "tmpfs", "-o", "size=1g", "tmpfs", folder)
+    try:
+        yield folder
+    finally:
+        run("umount", folder)
+
+
+@contextmanager
+def disk(image: Path, folder: Path, kind: str = "ext4") -> Iterator[Disk]:
+    """Make an image, attach and mount it; whatever happens, unmount and detach it in the end."""
+    need_root()
+    size, maker = KINDS[kind]
+    need(shutil.which(maker[0]), f"{maker[0]}, to make a file system of that kind")
+    need(os.path.exists("/dev/loop-control") and shutil.which("losetup"), "loop devices")
+    run("truncate", "-s", size, image)
+    run(*maker, image)
+    with ExitStack() as undo:
+        device = run("losetup", "--find", "--show", image).strip()
+        undo.callback(run, "losetup", "--detach", device)
+        folder.mkdir()
+        run("mount", "-t", kind, device, folder)
+        undo.callback(run, "umount", folder)
+        yield Disk(device, folder)
