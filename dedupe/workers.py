@@ -7,18 +7,21 @@ from __future__ import annotations
 
 import contextlib
 import multiprocessing
+import multiprocessing.connection
 import os
 import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, ProcessPoolExecutor, wait
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from dedupe import heartbeat, windows
 
 if TYPE_CHECKING:
+    from multiprocessing.process import BaseProcess
+
     from dedupe.pool import Task
 
 B = TypeVar("B")
@@ -67,6 +70,16 @@ def _end_with_parent() -> None:
 
 def _nothing() -> None:
     """Make the executor start its workers."""
+
+
+def _running(processes: Sequence[BaseProcess]) -> Sequence[BaseProcess]:
+    """Return the processes that still run after a short time in all: there may be sixty."""
+    running = {process.sentinel: process for process in processes}
+    deadline = time.monotonic() + _GRACE
+    while running and (left := deadline - time.monotonic()) > 0:
+        for sentinel in multiprocessing.connection.wait(list(running), left):
+            del running[sentinel]  # type: ignore[arg-type]
+    return list(running.values())
 
 
 class Workers:
@@ -159,12 +172,12 @@ class Workers:
             return
         # spawned workers start one by one, as they are needed; only the executor knows them all
         workers = list((self._own._processes or {}).values()) if at_once else []
+        manager: Any = self._own._executor_manager_thread
         if at_once:
             self._slots[heartbeat.STOP] = 1
         self._own.shutdown(wait=not at_once, cancel_futures=at_once)
-        deadline = time.monotonic() + _GRACE  # for all of them together: there may be sixty
-        for worker in workers:
-            worker.join(max(0.0, deadline - time.monotonic()))
-            if worker.is_alive():  # in a system call that does not end, such as a read from a lost server
-                worker.kill()
+        for worker in _running(workers):  # in a system call that does not end, such as a read from a lost server
+            worker.kill()
+        if workers and not _running(workers) and manager is not None:
+            manager.join(_GRACE)  # it takes note of their end, and only then are they no longer counted as children
         self._own = None
