@@ -44,7 +44,7 @@ class ScanConfig:
     confirm: Confirm = Confirm.SHA256
     backend: BackendName = BackendName.AUTO
     cache: AnyPath | None = None  # the cache's file; None remembers nothing
-    jobs: int | None = None  # readers at once; None means one a core
+    jobs: int | None = None  # readers at once; None means one a core, or what suits the disk or the server better
     min_size: int = 1  # bytes; 0 brings empty files in
     max_size: int | None = None  # bytes
     include: Sequence[str] = ()  # patterns; with any given, other files are left out
