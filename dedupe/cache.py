@@ -1,6 +1,6 @@
 """What is remembered between scans, and when it may be believed.  Never fatal to a scan, never the only truth.
 
-A row is believed only if everything that `status` can say of the file is what it was, and if the file was already at
+A row is believed only if everything that `status` can say of the file is what it was, and written only if it was at
 rest when it was looked at: an edit in the same tick of a clock leaves no other trace.
 See git's Documentation/technical/racy-git.txt for the same thought.
 """
@@ -57,7 +57,8 @@ class Cache:
         self.notes: list[str] = []
         self._path = os.path.abspath(os.fsdecode(path)) if path is not None else None
         self._algorithm = str(algorithm)  # an enum's repr would go into the seal, but SQLite returns plain text
-        self._unsaved = Unsaved(self._algorithm, read_ns)
+        self._read_ns = read_ns
+        self._unsaved: Unsaved | None = None
         self._committed = time.monotonic()
         self._writable = True
         self._connection: sqlite3.Connection | None = None
@@ -138,7 +139,7 @@ class Cache:
         """Take in what was learnt of some of the files, and commit every second or two.
 
         Args:
-            entries: the files of the scan, always the same, with the statuses from before their content was read.
+            entries: a table of files that grows no more, with the statuses from before their content was read.
             members: those that something was learnt of.
             print_of: tells their fingerprints, now and when the rows are written.
             digests: by member, where they are known.
@@ -146,7 +147,10 @@ class Cache:
         """
         if self._connection is None or not self._writable:
             return
-        self._unsaved.take(entries, members, print_of, digests, marks)
+        if self._unsaved is None or not self._unsaved.is_of(entries):
+            self.commit(awaiting=True)
+            self._unsaved = Unsaved(self._algorithm, self._read_ns, entries, print_of)
+        self._unsaved.take(members, digests, marks)
         self.commit_if_due()
 
     def commit_if_due(self) -> None:
@@ -157,10 +161,10 @@ class Cache:
     def await_digests(self, members: Iterable[int]) -> None:
         """Have the rows of files wait for their digests, which are to follow soon: each is then written but once.
 
-        What waits was learnt since the last commit, so that a kill costs no more for it; the others wait as long again.
+        What waits was learnt since the last commit, so that a kill costs no more for it.
         """
-        self._unsaved.await_digests(members)
-        self._committed = time.monotonic()
+        if self._unsaved is not None:
+            self._unsaved.await_digests(members)
 
     def commit(self, *, awaiting: bool = False) -> None:
         """Write what was taken in, so that nothing but a lost disk can take it away; holds no lock afterwards.
@@ -168,7 +172,7 @@ class Cache:
         Args:
             awaiting: also what still waits for a digest.
         """
-        for rows in self._unsaved.parts(awaiting=awaiting):
+        for rows in self._unsaved.parts(awaiting=awaiting) if self._unsaved is not None else ():
             with self._guard():
                 if self._connection is not None:
                     with self._connection:

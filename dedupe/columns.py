@@ -1,4 +1,4 @@
-"""Paths and statuses of many files, packed for the way to a worker and unpacked there one by one.  Touches no disk."""
+"""Values of many files in columns: picking from them, packing them for the way to a worker.  Touches no disk."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ T = TypeVar("T")
 
 def is_run(members: Sequence[int]) -> bool:
     """Tell whether members follow each other without a gap, so that slices do for them."""
+    if not members:
+        return False
     first, last = members[0], members[-1]
     return last - first + 1 == len(members) and all(
         i == j for i, j in zip(members, range(first, last + 1), strict=True)
@@ -65,7 +67,7 @@ class Column:
     """Values of one width for some of the files, by index."""
 
     def __init__(self, width: int) -> None:
-        self._width = width
+        self.width = width
         self._values = bytearray()
         self._known = bytearray()
 
@@ -77,7 +79,7 @@ class Column:
         if i >= len(self._known):
             more = max(i + 1, len(self._known) * 5 // 4) - len(self._known)
             self._known.extend(bytes(more))
-            self._values.extend(bytes(more * self._width))
+            self._values.extend(bytes(more * self.width))
 
     def put(self, i: int, value: bytes) -> None:
         """Set the value of a file.
@@ -85,20 +87,28 @@ class Column:
         Raises:
             ValueError: the value has another width.
         """
-        if len(value) != self._width:
-            raise ValueError(f"{len(value)} bytes in a column of {self._width}")
+        if len(value) != self.width:
+            raise ValueError(f"{len(value)} bytes in a column of {self.width}")
         self._reach(i)
-        at = i * self._width
-        self._values[at : at + self._width] = value
+        at = i * self.width
+        self._values[at : at + self.width] = value
         self._known[i] = 1
 
     def put_all(self, members: Sequence[int], values: Sequence[bytes | None]) -> None:
-        """Set the values of many files; None sets nothing."""
-        if is_run(members) and None not in values:
+        """Set the values of many files; None sets nothing.
+
+        Raises:
+            ValueError: a value has another width, or there are not as many as files.
+        """
+        if (
+            len(values) == len(members)
+            and all(v is not None and len(v) == self.width for v in values)
+            and is_run(members)
+        ):
             first, last = members[0], members[-1]
             joined = b"".join(values)  # type: ignore[arg-type]
             self._reach(last)
-            self._values[first * self._width : (last + 1) * self._width] = joined
+            self._values[first * self.width : (last + 1) * self.width] = joined
             self._known[first : last + 1] = b"\1" * len(members)
             return
         for i, value in zip(members, values, strict=True):
@@ -121,15 +131,15 @@ class Column:
         """Return the value of a file, or None if it has none."""
         if i >= len(self._known) or not self._known[i]:
             return None
-        at = i * self._width
-        return bytes(self._values[at : at + self._width])
+        at = i * self.width
+        return bytes(self._values[at : at + self.width])
 
     def get_all(self, members: Sequence[int]) -> list[bytes | None]:
         """Return the values of many files, None for those that have none."""
-        width, known, values = self._width, self._known, memoryview(self._values)
+        width, known, values = self.width, self._known, memoryview(self._values)
         count = len(known)
         return [bytes(values[i * width : (i + 1) * width]) if i < count and known[i] else None for i in members]
 
     def first_words(self) -> Sequence[int]:
         """Return the first eight bytes of each value as a number: a key, not a value.  The width divides by eight."""
-        return memoryview(self._values).cast("Q")[:: self._width // 8]
+        return memoryview(self._values).cast("Q")[:: self.width // 8]

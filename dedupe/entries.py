@@ -126,10 +126,6 @@ class Entries:
             if left_out >= 0:
                 yield self.folders[folder], files[folder], sizes[folder], left_out
 
-    def name(self, i: int) -> bytes:
-        """Return the last part of a file's path."""
-        return bytes(self.names[self.ends[i - 1] if i else 0 : self.ends[i]])
-
     def path(self, i: int) -> bytes:
         """Return a file's whole path."""
         return self.folders[self.folder[i]] + self.names[self.ends[i - 1] if i else 0 : self.ends[i]]

@@ -155,7 +155,7 @@ class Hashing:
             Confirmer(self._algorithm, self._backend),
             _batches(entries, unknown),
             at_once=reading.at_once,
-            tick=lambda count: self._progress.reach(count - begun),
+            tick=lambda count: self._tick(count - begun),
         ):
             digests = {i: digest for digest, (i,) in verdict.classes}
             failed = {problem.path: problem for problem in verdict.problems}
@@ -167,6 +167,11 @@ class Hashing:
                 digest = digests.get(i)
                 yield i, (digest, None if digest else failed[s.paths[0]])
         self._progress.end()
+
+    def _tick(self, done: int) -> None:
+        """Tell how far hashing is, and have the cache write what is due, however long one file takes."""
+        self._progress.reach(done)
+        self._cache.commit_if_due()
 
     def _fingerprint(
         self, entries: Entries, members: array[int], prints: dict[int, bytes], at_once: int | None

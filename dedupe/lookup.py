@@ -1,7 +1,8 @@
 """Looking up what a cache knows of many files: work for `Pool`, in this process or in workers.  Writes nothing.
 
-Whoever looks up opens the database for itself: a connection must not be used on the other side of a fork.  What goes
-wrong there is nobody's loss: the caller looks the batch up again, or has the files read.
+Whoever looks up opens the database for itself: a connection must not be used on the other side of a fork.  Even a new
+one there lacks some locks, as SQLite believes that its process holds them, which the one it was forked from does until
+all is looked up.  What goes wrong is nobody's loss: the caller looks the batch up again, or has the files read.
 """
 
 from __future__ import annotations

@@ -90,5 +90,13 @@ class PlainReader:
 
 
 def reader(descriptor: int, *, mapped: bool) -> Reader:
-    """Return a reader of an open file; with `mapped`, one that may kill its process."""
-    return MappedReader(descriptor) if mapped else PlainReader(descriptor)
+    """Return a reader of an open file; with `mapped`, one that may kill its process.
+
+    Raises:
+        OSError: it is none, such as a folder that took a file's place; the descriptor is closed.
+    """
+    try:
+        return MappedReader(descriptor) if mapped else PlainReader(descriptor)
+    except OSError:
+        os.close(descriptor)
+        raise

@@ -99,7 +99,8 @@ class Scan:
             for listing in walk(self._config, self._roots, self._pool, own):
                 self._progress.reach(len(listing.entries))
             self._found = listing
-        lost = [p for p in listing.problems if p.path in self._roots]
+        roots = frozenset(self._roots)
+        lost = [p for p in listing.problems if p.path in roots]
         if lost and not len(listing.entries) and len({p.path for p in lost}) == len(self._roots):
             first = lost[0]
             raise NothingUsableError(f"Nothing could be scanned: {os.fsdecode(outside(first.path))} {first.message}.")
@@ -142,7 +143,7 @@ class Scan:
             members = self._as_listed(i for s in sets for i in s)
             for found in self._cache.recall(entries, members, self._pool):
                 self._prints.put_all(found.members, found.prints)
-                if found.digests and self._backend is not None:
+                if set(map(len, found.digests)) == {self._digests.width}:  # another program may have written there
                     self._digests.put_all(found.digested, found.digests)
                 self._marks.update(found.marks)
                 self._cache_hits += len(found.members)

@@ -27,7 +27,7 @@ COLUMNS = (
     ("fingerprint", bytes),
     ("marks", bytes),  # of places where files of the same fingerprint were different
     ("digest", bytes),
-    ("seal", bytes),  # xxh3-64 of all the others: a row that rotted or was edited is not believed
+    ("seal", bytes),  # see `seals`: a row that rotted, or is not of the file as it is now, is not believed
 )
 
 _KINDS = {bytes: "BLOB", str: "TEXT", int: "INTEGER"}

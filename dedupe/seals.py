@@ -1,8 +1,8 @@
 """The seal of a cache's row: it fits only a file whose status is what it was.  Reads no database and no file.
 
-A seal is the xxh3-64 of everything that a row says, and is worked out anew with the status that the file has now.  So
-one comparison proves that size, times, device, inode, sample layout, algorithm and values are all those stored: rows
-that differ fit by chance once in 2^64.  It is no protection against somebody who forges rows.
+A seal is the xxh3-128 of path, status, sample layout, algorithm and values, and is worked out anew with the status that
+the file has now.  So one comparison takes the place of many: rows that differ in any of these fit by chance once in
+2^128.  It is no protection against somebody who forges rows.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from dedupe import fingerprint
 from dedupe.columns import is_run, picker
 from dedupe.entries import Entries
 
-FORMAT = 2  # of seals; raise it and no older row is believed.  Before 2, rows of files not at rest were stored too.
+FORMAT = 3  # of seals; raise it and no older row is believed.  Before 3, rows of files not at rest were stored too.
 _HEAD = struct.Struct("48s")
 _WORDS = _HEAD.size // 8
 
-seal = xxhash.xxh3_64_digest  # of the parts of a row, which are joined by its salt
+seal = xxhash.xxh3_128_digest  # of the parts of a row, which are joined by its salt
 
 
 def cutter(members: Sequence[int]) -> Callable[[array[int]], array[int]]:

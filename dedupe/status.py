@@ -1,7 +1,7 @@
 """What the system says of a file: the one call whose answer identifies a file and dates its content.
 
-Both sides of every comparison come from here, so that they come from the same kind of call.  Never opens a file's
-content.
+Both sides of every comparison come from here, so that they come from the same kind of call; and so does the opening and
+reading of files, which differs between systems.  Compares and keeps nothing.
 """
 
 from __future__ import annotations

@@ -28,34 +28,31 @@ def settled_before(read_ns: int) -> int:
 
 
 class Unsaved:
-    """Collects what is learnt of the files of one scan until it is written.
+    """Collects what is learnt of the files of one table until it is written.
 
     Args:
         algorithm: of the digests.
         read_ns: the clock before the first file was looked at.
+        entries: the table; its files are known by their index in it, so that another needs an `Unsaved` of its own.
+        print_of: tells their fingerprints, when they are taken in and when the rows are written.
     """
 
-    def __init__(self, algorithm: str, read_ns: int) -> None:
+    def __init__(self, algorithm: str, read_ns: int, entries: Entries, print_of: Callable[[int], bytes | None]) -> None:
         self._algorithm = algorithm
         self._read_ns = read_ns
-        self._entries = Entries()
-        self._print_of: Callable[[int], bytes | None] = lambda _: None
-        self._states = bytearray()  # by file
+        self._entries = entries
+        self._print_of = print_of
+        self._states = bytearray(len(entries))  # by file
         self._digests: dict[int, bytes] = {}
         self._marks: dict[int, bytes] = {}
 
-    def take(
-        self,
-        entries: Entries,
-        members: Iterable[int],
-        print_of: Callable[[int], bytes | None],
-        digests: Mapping[int, bytes],
-        marks: Mapping[int, bytes],
-    ) -> None:
+    def is_of(self, entries: Entries) -> bool:
+        """Tell whether this is about the files of a table."""
+        return self._entries is entries
+
+    def take(self, members: Iterable[int], digests: Mapping[int, bytes], marks: Mapping[int, bytes]) -> None:
         """Take in what was learnt of some files; see `Cache.remember`."""
-        self._entries, self._print_of = entries, print_of
         states = self._states
-        states.extend(bytes(max(0, len(entries) - len(states))))
         for i in members:
             states[i] = _READY
         self._digests.update(digests)
@@ -64,7 +61,7 @@ class Unsaved:
     def await_digests(self, members: Iterable[int]) -> None:
         """Have the rows of files wait until their digests are known."""
         states = self._states
-        for i in members if states else ():
+        for i in members:
             if states[i] == _READY:
                 states[i] = _AWAITING
 
@@ -75,6 +72,8 @@ class Unsaved:
             awaiting: also those that still wait for a digest.
         """
         wanted = (_READY, _AWAITING) if awaiting else (_READY,)
+        if all(self._states.find(state) < 0 for state in wanted):  # as nearly always: asked for every second or two
+            return
         members = array("I", compress(range(len(self._states)), map(wanted.__contains__, self._states)))
         for first in range(0, len(members), _PART):
             part = members[first : first + _PART]

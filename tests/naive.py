@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from dedupe import confirm, fingerprint, partition, pool, walk, workers
+from dedupe import confirm, fingerprint, lister, partition, pool, workers
 from dedupe.result import ScanResult
 
 Groups = set[frozenset[str]]
@@ -38,7 +38,7 @@ def all_names(result: ScanResult) -> Groups:
 
 def lower_thresholds(patch: pytest.MonkeyPatch) -> None:
     """Make a few files of some KiB pass through all that many and large ones do: slices, samples, windows, parts."""
-    patch.setattr(walk, "_SLICE", 3)
+    patch.setattr(lister, "_SLICE", 3)
     patch.setattr(fingerprint, "WHOLE", 512)
     patch.setattr(fingerprint, "SAMPLE", 64)
     patch.setattr(fingerprint, "_LARGE", 6000)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dedupe.columns import Column
+from dedupe.columns import Column, is_run, picker
 from dedupe.entries import Entries, alike
 from dedupe.status import Status
 
@@ -33,14 +33,14 @@ def table(listed: Folders) -> Entries:
     return entries
 
 
-def rows(listed: Folders) -> list[tuple[bytes, bytes, Status]]:
-    """Return what the table should tell: path, name and status of each file."""
-    return [(b"/" + folder + SEPARATOR + name, name, status) for folder, files in listed for name, status in files]
+def rows(listed: Folders) -> list[tuple[bytes, Status]]:
+    """Return what the table should tell: path and status of each file."""
+    return [(b"/" + folder + SEPARATOR + name, status) for folder, files in listed for name, status in files]
 
 
-def told(entries: Entries) -> list[tuple[bytes, bytes, Status]]:
+def told(entries: Entries) -> list[tuple[bytes, Status]]:
     """Return what a table tells."""
-    return [(entries.path(i), entries.name(i), entries.status(i)) for i in range(len(entries))]
+    return [(entries.path(i), entries.status(i)) for i in range(len(entries))]
 
 
 @given(folders)
@@ -134,3 +134,26 @@ def test_packed_files_are_those_asked_for(order: list[int], count: int) -> None:
     column = Column(8)
     column.put_all(members, [i.to_bytes(8, "big") for i in members])
     assert [column.get(i) for i in range(8)] == [i.to_bytes(8, "big") if i in members else None for i in range(8)]
+
+
+@given(st.lists(st.binary(min_size=1, max_size=4) | st.none(), min_size=1, max_size=6), st.booleans())
+def test_values_of_another_width_never_shift_their_neighbours(values: list[bytes | None], gap: bool) -> None:  # noqa: FBT001
+    """Many values are taken in as one by one: a wrong width is refused, whatever was there stays where it was."""
+    column = Column(3)
+    for i in range(20):
+        column.put(i, b"%03d" % i)
+    members = [i * (2 if gap else 1) for i in range(len(values))]
+    if any(value is not None and len(value) != 3 for value in values):
+        with pytest.raises(ValueError, match="column of 3"):
+            column.put_all(members, values)
+    else:
+        column.put_all(members, values)
+        assert [column.get(i) for i in members] == [v or b"%03d" % i for i, v in zip(members, values, strict=True)]
+    assert [column.get(i) for i in range(12, 20)] == [b"%03d" % i for i in range(12, 20)]
+
+
+@given(st.lists(st.integers(0, 8), max_size=6))
+def test_a_run_is_members_without_a_gap(members: list[int]) -> None:
+    """Only rising members that leave none out are a run; none at all are none."""
+    assert is_run(members) == (bool(members) and members == list(range(members[0], members[0] + len(members))))
+    assert list(picker(members)(range(100, 200))) == [100 + i for i in members]

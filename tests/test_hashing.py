@@ -5,12 +5,14 @@ from __future__ import annotations
 import hashlib
 import io
 import os
+import sqlite3
 import sys
 import time
 from pathlib import Path
 
 import pytest
 
+from dedupe import cache, hashing, unsaved
 from dedupe.hashing import HashConfig, Hashed, Hashing
 from dedupe.progress import Silent
 from dedupe.result import ProblemKind
@@ -153,3 +155,43 @@ class TestCache:
         for algorithm in ("sha256", "blake2s", "sha256"):
             (hashed,) = run([name], config=HashConfig(cache=cache, algorithm=algorithm))
             assert hashed.digest == hashlib.new(algorithm, b"x" * 100_000).digest()
+
+
+@pytest.mark.parametrize("others", [1, 3, 6])
+def test_two_lists_of_one_session_never_share_what_was_learnt(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, others: int
+) -> None:
+    """A second list that is broken off gets none of the first one's digests, and the first one keeps its own."""
+    monkeypatch.setattr(unsaved, "RACY_NS", -(1 << 60))
+    monkeypatch.setattr(hashing, "_BATCH_FILES", 1)
+    first = [write(tmp_path, f"a{n}", bytes([n]) * 100) for n in range(4)]
+    second = [write(tmp_path, f"b{n}", bytes([100 + n]) * 100) for n in range(others)]
+    kept = HashConfig(cache=tmp_path / "cache.db", jobs=1, believe=False)
+    with Hashing(kept, Silent(), io.BytesIO()) as session:
+        assert len(list(session.digests(first))) == len(first)
+        rest = session.digests(second)
+        next(rest)
+        rest.close()  # type: ignore[attr-defined]
+    assert rows_with_digest(tmp_path / "cache.db") == len(first) + 1
+    believed = run(first + second, config=HashConfig(cache=tmp_path / "cache.db", jobs=1))
+    for found in believed:
+        assert found.digest == hashlib.sha256(Path(os.fsdecode(found.name)).read_bytes()).digest()
+
+
+def rows_with_digest(path: Path) -> int:
+    """Return how many files a cache has a digest of."""
+    database = sqlite3.connect(path)
+    count: int = database.execute("SELECT count(digest) FROM files").fetchone()[0]
+    database.close()
+    return count
+
+
+def test_what_was_hashed_is_kept_while_the_next_file_takes_long(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The cache is asked to write what is due at every step of a file, not only when the next one begins."""
+    asked: list[None] = []
+    monkeypatch.setattr(cache.Cache, "commit_if_due", lambda _: asked.append(None))
+    name = write(tmp_path, "long", bytes(20 << 20))
+    run([name], config=HashConfig(cache=tmp_path / "cache.db", jobs=1))
+    assert len(asked) >= 20

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import os
 import sys
+from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 
 import pytest
 
-from dedupe import walk
+from dedupe import lister, walk
 from dedupe.config import ScanConfig
 from dedupe.filters import Filters
 from dedupe.listing import Listing, Waiting
@@ -18,10 +22,10 @@ from tests.conftest import write
 from tests.naive import fork_workers
 
 
-def lister() -> walk.Lister:
+def rules() -> lister.Lister:
     """Return a lister by the rules of a plain scan."""
     nothing: frozenset[bytes] = frozenset()
-    return walk.Lister(Filters.of(ScanConfig(roots=["/"])), nothing, frozenset(), False, False, False)  # noqa: FBT003
+    return lister.Lister(Filters.of(ScanConfig(roots=["/"])), nothing, frozenset(), False, False, False)  # noqa: FBT003
 
 
 def wide_folder(folder: Path) -> Path:
@@ -42,7 +46,7 @@ def test_a_wide_folder_is_shared_out(tmp_path: Path, monkeypatch: pytest.MonkeyP
     """However a folder is cut, every file comes once, what is left out is counted once, and in its own folder."""
     if jobs > 1:
         fork_workers(monkeypatch)
-    monkeypatch.setattr(walk, "_SLICE", width)
+    monkeypatch.setattr(lister, "_SLICE", width)
     root = os.fsencode(wide_folder(tmp_path / "root"))
     with Pool(jobs) as pool:
         *_, found = walk.walk(ScanConfig(roots=[root]), [root], pool, ())
@@ -63,7 +67,7 @@ def test_files_that_vanish_between_two_looks_are_told(tmp_path: Path) -> None:
     """Names that were handed on may be gone when their turn comes: each is a problem, the others are there."""
     folder = os.fsencode(tmp_path)
     write(tmp_path / "here", b"here")
-    listing = lister()([Waiting(folder, 0, b"gone\0here\0lost")], mapped=False)
+    listing = rules()([Waiting(folder, 0, b"gone\0here\0lost")], mapped=False)
     assert [listing.entries.path(i) for i in range(len(listing.entries))] == [os.path.join(folder, b"here")]
     assert [(p.path, p.kind) for p in listing.problems] == [
         (os.path.join(folder, name), ProblemKind.VANISHED) for name in (b"gone", b"lost")
@@ -73,9 +77,47 @@ def test_files_that_vanish_between_two_looks_are_told(tmp_path: Path) -> None:
 
 def test_a_slice_without_files_does_not_list_its_folder_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of a folder of folders only, the slices hold no names to hand on: nothing waits but the folders."""
-    monkeypatch.setattr(walk, "_SLICE", 2)
+    monkeypatch.setattr(lister, "_SLICE", 2)
     for n in range(6):
         (tmp_path / str(n)).mkdir()
     listing = Listing()
-    lister().folder(listing, os.fsencode(tmp_path), 0)
+    rules().folder(listing, os.fsencode(tmp_path), 0)
     assert sorted(w.folder for w in listing.waiting) == [os.fsencode(tmp_path / str(n)) for n in range(6)]
+
+
+@pytest.mark.parametrize("after", [0, 3, 8, 20])
+def test_a_listing_that_breaks_off_leaves_something_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, after: int
+) -> None:
+    """Files that were seen before the error take part; the folder is never taken for one that is known whole."""
+    monkeypatch.setattr(lister, "_SLICE", 4)
+    root = os.fsencode(wide_folder(tmp_path / "root"))
+    real = os.scandir
+
+    @contextlib.contextmanager
+    def breaking(path: bytes) -> Iterator[Iterator[os.DirEntry[bytes]]]:
+        def entries() -> Iterator[os.DirEntry[bytes]]:
+            yield from islice(found, after)
+            raise OSError(errno.EIO, "Input/output error")
+
+        with real(path) as found:
+            yield entries() if path == root else found
+
+    monkeypatch.setattr(lister.os, "scandir", breaking)
+    with Pool(1) as pool:
+        *_, listing = walk.walk(ScanConfig(roots=[root]), [root], pool, ())
+    assert [p.kind for p in listing.problems] == [ProblemKind.IO]
+    direct = [numbers for folder, *numbers in listing.entries.listed() if os.path.normpath(folder) == root]
+    assert sum(left_out for *_, left_out in direct) > 0
+    assert sum(files for files, *_ in direct) == sum(
+        os.path.dirname(listing.entries.path(i)) == root for i in range(len(listing.entries))
+    )
+
+
+def test_a_lost_share_is_so_many_files() -> None:
+    """Where the worker died that looked at some files of a huge folder, each of them is unknown, not the folder."""
+    folder = os.path.join(os.sep.encode() + b"d", b"")
+    listing = rules().lost([Waiting(folder, 0, b"a\0b"), Waiting(b"/e", 0)])
+    assert listing.unlisted == [folder + b"a", folder + b"b", b"/e"]
+    assert [(p.path, p.kind) for p in listing.problems] == [(folder[:-1], ProblemKind.IO), (b"/e", ProblemKind.IO)]
+    assert "2 of its files" in listing.problems[0].message

@@ -26,5 +26,8 @@ Format = Annotated[
 Backend = Annotated[BackendName, typer.Option(help="Who computes the digests.")]
 Cache = Annotated[str | None, typer.Option(metavar="FILE", help="Remember digests in this file.")]
 NoCache = Annotated[bool, typer.Option("--no-cache", help="Remember nothing, believe nothing remembered.")]
-Jobs = Annotated[int | None, typer.Option(metavar="N", min=1, help="Files read at once; by default one a core.")]
+Jobs = Annotated[
+    int | None,
+    typer.Option(metavar="N", min=1, help="Files read at once; by default mostly one a core."),
+]
 Bars = Annotated[bool | None, typer.Option("--progress/--no-progress", help="Show progress; by default on a terminal.")]

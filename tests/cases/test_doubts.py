@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from dedupe import ScanConfig, cache, find_duplicates, mapped, walk
+from dedupe import ScanConfig, cache, find_duplicates, lister, mapped
 from dedupe.cache import Cache
 from dedupe.entries import Entries
 from dedupe.partition import Partition
@@ -83,7 +83,7 @@ def test_a_wide_folder_is_listed_in_slices(tmp_path: Path, monkeypatch: pytest.M
         write(tmp_path / "r" / f"f{i}", b"same" if i % 2 else b"")
         write(tmp_path / "r" / f"d{i}" / "g", b"same")
     whole = find_duplicates(ScanConfig(roots=[tmp_path / "r"], jobs=1))
-    monkeypatch.setattr(walk, "_SLICE", 3)
+    monkeypatch.setattr(lister, "_SLICE", 3)
     sliced = find_duplicates(ScanConfig(roots=[tmp_path / "r"], jobs=1))
     assert [list(g.files) for g in sliced.groups] == [list(g.files) for g in whole.groups]
     assert len(sliced.groups[0].files) == 15

@@ -21,7 +21,7 @@ from typing import Any
 
 import pytest
 
-from dedupe import confirm, mapped, status, walk, windows
+from dedupe import confirm, lister, mapped, status, windows
 from dedupe.config import ScanConfig
 from dedupe.digests import cng
 from dedupe.digests.cng import CngBackend
@@ -217,11 +217,11 @@ def test_b42_folders_that_differ_in_case_only(tmp_path: Path, scan_json: Any) ->
     assert groups(scan_json(tmp_path, "--no-cache")) == want
 
 
-def _lister(**options: Any) -> walk.Lister:
+def _lister(**options: Any) -> lister.Lister:
     """Return what lists folders by the rules of a scan."""
     config = ScanConfig(roots=["x"], **options)
     rules = {"one_file_system": False, "follow": config.follow_symlinks, "cloud_files": config.cloud_files}
-    return walk.Lister(Filters.of(config), frozenset(), frozenset(), **rules)
+    return lister.Lister(Filters.of(config), frozenset(), frozenset(), **rules)
 
 
 _TAGS = [
