@@ -418,16 +418,17 @@ def test_kills_at_any_moment_leave_a_cache_that_tells_the_truth(tmp_path: Path) 
 # --- progress
 
 
-def in_terminal(command: list[Any], **env: str) -> bytes:
-    """Run a program with standard error on a terminal of its own, and return what came there."""
+def in_terminal(command: list[Any], stream: str = "stderr", **env: str) -> bytes:
+    """Run a program with one of its streams on a terminal of its own, and return all that came there."""
     import pty
     import termios
 
     ours, theirs = pty.openpty()
     termios.tcsetwinsize(theirs, (24, 80))
     told = b""
+    streams = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, stream: theirs}
     try:
-        with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=theirs, env={**os.environ, **env}) as running:
+        with subprocess.Popen(command, env={**os.environ, **env}, **streams) as running:  # type: ignore[call-overload]
             os.close(theirs)
             while True:
                 try:
@@ -478,16 +479,8 @@ def test_without_a_terminal_there_is_no_progress(cli: Cli, root: Path) -> None:
 @pytest.mark.parametrize(("env", "coloured"), [({}, True), ({"NO_COLOR": "1"}, False), ({"TERM": "dumb"}, False)])
 def test_colours_only_where_they_are_wanted(root: Path, env: dict[str, str], *, coloured: bool) -> None:
     """Standard output is coloured on a terminal that can, unless NO_COLOR is set."""
-    import pty
-
-    ours, theirs = pty.openpty()
-    try:
-        command = [sys.executable, "-m", "dedupe", "scan", root, "--no-cache"]
-        subprocess.run(command, stdout=theirs, check=True, env={**os.environ, "TERM": "xterm", **env})
-        os.close(theirs)
-        told = os.read(ours, 1 << 16)
-    finally:
-        os.close(ours)
+    command = [sys.executable, "-m", "dedupe", "scan", root, "--no-cache"]
+    told = in_terminal(command, "stdout", **({"TERM": "xterm"} | env))
     assert b"a.txt" in told
     assert (b"\x1b[" in told) == coloured
 
