@@ -34,7 +34,7 @@ if sys.platform == "win32":
 
     def columns(files: Sequence[os.DirEntry[bytes] | bytes], *, follow: bool) -> Sequence[Sequence[int]]:
         """Return the statuses of listed or named files, a column a field: by handles, as a listing may be old news."""
-        found = [of_path(os.fspath(file), follow=follow) for file in files]
+        found = [of_path(f if isinstance(f, bytes) else f.path, follow=follow) for f in files]
         return list(zip(*found, strict=True)) if found else [()] * len(Status._fields)
 
     def of_path(path: bytes, *, follow: bool = False) -> Status:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from base64 import b64encode
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -65,7 +66,8 @@ class Found:
 def _found(draw: st.DrawFn) -> Found:
     """Return classes of files with any names, times, devices, inodes and links; ties among sizes are common."""
     found = Found()
-    parts = draw(st.sampled_from([_text, _bytes, _text | _bytes]))
+    # Windows has no name that is not valid Unicode but for lone surrogates
+    parts = _text if sys.platform == "win32" else draw(st.sampled_from([_text, _bytes, _text | _bytes]))
     names = parts.map(lambda name: name.replace(b"\0", b"_").replace(b"/", b'"'))
     whole = st.lists(names, min_size=1, max_size=3).map(lambda parts: b"/" + b"/".join(parts))
     paths = draw(st.lists(whole, min_size=2, max_size=16, unique=True))
