@@ -27,6 +27,19 @@ def picker(members: Sequence[int]) -> Callable[[Sequence[T]], Sequence[T]]:
     return itemgetter(*members)
 
 
+def cutter(members: Sequence[int]) -> Callable[[array[int]], array[int]]:
+    """Return a function that cuts the values of one or more members out of a column: a slice where they are a run."""
+    if is_run(members):
+        return itemgetter(slice(members[0], members[-1] + 1))
+    pick = picker(members)
+    return lambda column: array(column.typecode, pick(column))
+
+
+def keys_in(column: Sequence[T]) -> Callable[[Sequence[int]], Sequence[T]]:
+    """Return a function that picks the values of any members from a column."""
+    return lambda members: picker(members)(column)
+
+
 class Paths:
     """Whole paths, held as folders and one run of names."""
 

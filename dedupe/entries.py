@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import accumulate, islice
 
-from dedupe.columns import Paths, Statuses, is_run, picker
+from dedupe.columns import Paths, Statuses, cutter, is_run, picker
 from dedupe.status import Status
 
 _NATIVE = os.sep.encode()
@@ -167,8 +167,7 @@ class Entries:
         if self.wide or self.far:
             return [tuple(self.status(i)) for i in members]
         columns = (self.size, self.modified_ns, self.changed_ns, self.device, self.inode)
-        pick = picker(members)
-        return Statuses([array(column.typecode, pick(column)) for column in columns])
+        return Statuses(list(map(cutter(members), columns)))
 
     def times(self, i: int) -> tuple[int, int]:
         """Return when a file was modified and changed, whatever the year."""

@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import os
 import time
-from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import xxhash
 
 from dedupe import heartbeat, problems, status
-from dedupe.columns import picker
+from dedupe.columns import cutter
 from dedupe.entries import Entries
 from dedupe.pace import Pace
 from dedupe.result import Problem, ProblemKind
@@ -113,5 +112,5 @@ def batches(entries: Entries, members: Sequence[int], size: Pace) -> Iterator[Ba
     """Yield batches of files that need a fingerprint."""
     first = 0
     while part := members[first : first + size.amount]:
-        yield Batch(part, entries.packed_paths(part), array("Q", picker(part)(entries.size)))
+        yield Batch(part, entries.packed_paths(part), cutter(part)(entries.size))
         first += len(part)

@@ -15,6 +15,7 @@ from itertools import accumulate, groupby
 from typing import Any
 
 from dedupe import fingerprint, seals
+from dedupe.columns import cutter
 from dedupe.entries import Entries
 
 BATCH = 4096  # files looked up by one worker at a time: some ten milliseconds
@@ -51,7 +52,7 @@ def batches(entries: Entries, members: Sequence[int]) -> Iterator[Asked]:
         members = [i for i in members if i not in entries.far]
     for first in range(0, len(members), BATCH):
         part = members[first : first + BATCH]
-        folders = groupby(seals.cutter(part)(entries.folder))
+        folders = groupby(cutter(part)(entries.folder))
         counts = (len(list(same)) for _, same in folders)
         runs = [min(_RUN, count - at) for count in counts for at in range(0, count, _RUN)]
         yield Asked(part, entries.packed_paths(part), runs, seals.heads(entries, part))

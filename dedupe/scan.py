@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from dedupe import fingerprint, mounts
 from dedupe.cache import Cache
 from dedupe.classes import Classes
-from dedupe.columns import Column, picker
+from dedupe.columns import Column, keys_in
 from dedupe.config import Confirm, ScanConfig
 from dedupe.confirm import SMALL, Confirmer
 from dedupe.digests.base import Backend, BackendChoice
@@ -109,12 +109,12 @@ class Scan:
     def same_size(self) -> Sets:
         """Return the sets of two or more names whose files have one size."""
         entries = self._found.entries
-        return list(alike(range(len(entries)), lambda members: picker(members)(entries.size)))
+        return list(alike(range(len(entries)), keys_in(entries.size)))
 
     def one_name_each(self, sets: Sets) -> Sets:
         """Return the sets with one name for each physical file; its other names are kept as links."""
         entries, united = self._found.entries, []
-        inodes_of = lambda members: picker(members)(entries.inode)  # noqa: E731
+        inodes_of = keys_in(entries.inode)
         for members in sets:
             extra: set[int] = set()
             # nearly never do any share an inode; what they are is looked at then
@@ -177,7 +177,7 @@ class Scan:
                 self._progress.reach(done)
             known = (s if prints.has_all(s) else array("I", (i for i in s if i in prints)) for s in sets)
             words = prints.first_words()
-            likely = [same for s in known for same in alike(s, lambda members: picker(members)(words))]
+            likely = [same for s in known for same in alike(s, keys_in(words))]
             if self._backend is not None:
                 self._cache.await_digests(i for s in likely for i in s)
             return likely

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import struct
 from array import array
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from operator import itemgetter
 
 import xxhash
 
 from dedupe import fingerprint
-from dedupe.columns import is_run, picker
+from dedupe.columns import cutter
 from dedupe.entries import Entries
 
 FORMAT = 3  # of seals; raise it and no older row is believed.  Before 3, rows of files not at rest were stored too.
@@ -24,14 +24,6 @@ _HEAD = struct.Struct("48s")
 _WORDS = _HEAD.size // 8
 
 seal = xxhash.xxh3_128_digest  # of the parts of a row, which are joined by its salt
-
-
-def cutter(members: Sequence[int]) -> Callable[[array[int]], array[int]]:
-    """Return what cuts the values of one or more files out of a column."""
-    if is_run(members):
-        return itemgetter(slice(members[0], members[-1] + 1))
-    pick = picker(members)
-    return lambda column: array(column.typecode, pick(column))
 
 
 def heads(entries: Entries, members: Sequence[int]) -> bytes:

@@ -12,6 +12,7 @@ from itertools import compress, repeat
 from typing import TypeAlias
 
 from dedupe import fingerprint, seals
+from dedupe.columns import cutter
 from dedupe.entries import Entries
 
 RACY_NS = 2_000_000_000  # FAT keeps times to two seconds, the coarsest of all
@@ -87,14 +88,14 @@ class Unsaved:
                     values.pop(i, None)
 
     def _settled(self, members: array[int]) -> Sequence[int]:
-        entries, cut = self._entries, seals.cutter(members)
+        entries, cut = self._entries, cutter(members)
         latest = map(max, cut(entries.modified_ns), cut(entries.changed_ns))
         settled = list(compress(members, map(settled_before(self._read_ns).__gt__, latest)))
         return [i for i in settled if i not in entries.far] if entries.far else settled
 
     def _rows(self, members: Sequence[int]) -> Iterator[Row]:
         """Return the rows of one or more files."""
-        entries, cut = self._entries, seals.cutter(members)
+        entries, cut = self._entries, cutter(members)
         paths = list(entries.packed_paths(members))
         prints = [self._print_of(i) or b"" for i in members]
         digests = list(map(self._digests.get, members, repeat(b"")))
