@@ -6,7 +6,7 @@ import contextlib
 import os
 import time
 from array import array
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cached_property
@@ -170,7 +170,7 @@ class Scan:
                 pace.took(len(batch.members), found.seconds)
                 prints.put_all(batch.members, found.values)
                 if self._cache.usable:
-                    self._remember([i for i in batch.members if i in prints], {}, {})
+                    self._cache.remember(entries, [i for i in batch.members if i in prints], prints.get)
                 self._found.problems += found.problems
                 self._bytes_read += found.bytes_read
                 done += len(batch.members)
@@ -223,16 +223,8 @@ class Scan:
         self._bytes_read += verdict.bytes_read
         if self._backend is not None and self._cache.usable:
             marks = {i: told for told, members in verdict.apart for i in members}
-            digests = {i: digest for digest, members in verdict.classes for i in members}
-            self._remember(list({**digests, **marks}), digests, marks)
-
-    def _remember(
-        self, members: Sequence[int], digests: Mapping[int, bytes | None], marks: Mapping[int, bytes]
-    ) -> None:
-        """Have the cache remember what was learnt of some files."""
-        if self._cache.usable and members:
-            known = {i: digest for i, digest in digests.items() if digest is not None}
-            self._cache.remember(self._found.entries, members, self._prints.get, known, marks)
+            digests = {i: digest for digest, members in verdict.classes if digest is not None for i in members}
+            self._cache.remember(self._found.entries, {**digests, **marks}, self._prints.get, digests, marks)
 
     @cached_property
     def _reading(self) -> Reading:
