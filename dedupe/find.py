@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from dedupe.config import ScanConfig
 from dedupe.progress import Progress, Silent
 from dedupe.result import ScanResult
-from dedupe.scan import Scan
+from dedupe.scan.pipeline import Scan
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from dedupe import cache
+from dedupe.cache import store
 
 IN_CI = bool(os.environ.get("CI")) and sys.platform != "win32"  # finders, coreutils and Chromium are for the others
 SETTLED = 2.1  # seconds after which a new file counts as at rest
@@ -38,7 +38,7 @@ def no_users_cache(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.Tem
         monkeypatch.setenv(name, str(home))
     for name in ("CI", "NO_COLOR", "TERM"):
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr(cache, "default_path", refuse)
+    monkeypatch.setattr(store, "default_path", refuse)
     return home
 
 

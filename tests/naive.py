@@ -11,8 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from dedupe import confirm, fingerprint, lister, partition, pool, workers
+from dedupe.compare import confirm, fingerprint, split_sets
 from dedupe.result import ScanResult
+from dedupe.walk import scanner
+from dedupe.workers import pool, processes
 
 Groups = set[frozenset[str]]
 
@@ -38,29 +40,29 @@ def all_names(result: ScanResult) -> Groups:
 
 def lower_thresholds(patch: pytest.MonkeyPatch) -> None:
     """Make a few files of some KiB pass through all that many and large ones do: slices, samples, windows, parts."""
-    patch.setattr(lister, "_SLICE", 3)
+    patch.setattr(scanner, "_SLICE", 3)
     patch.setattr(fingerprint, "WHOLE", 512)
     patch.setattr(fingerprint, "SAMPLE", 64)
     patch.setattr(fingerprint, "_LARGE", 6000)
     for name in ("_FIRST", "_LEAST", "_MOST"):
         patch.setattr(fingerprint, name, 5)
-        patch.setattr(partition, name, 20_000)
-    patch.setattr(partition, "_OPENING", 3000)
-    for module in (confirm, partition):
+        patch.setattr(split_sets, name, 20_000)
+    patch.setattr(split_sets, "_OPENING", 3000)
+    for module in (confirm, split_sets):
         patch.setattr(module, "SMALL", 1024)
         patch.setattr(module, "AT_ONCE", 3)
     if sys.platform != "win32":  # where a map begins at a multiple of 64 KiB or not at all
         patch.setattr(confirm, "GRANULARITY", 4096)
     patch.setattr(confirm, "_WINDOW", 4096)
     patch.setattr(confirm, "_STEP", 1000)
-    patch.setattr(partition, "_PART_FILES", 3)
+    patch.setattr(split_sets, "_PART_FILES", 3)
 
 
 def fork_workers(patch: pytest.MonkeyPatch) -> None:
     """Make every scan with two jobs or more use workers, forked ones, so that they share what a test has patched."""
     patch.setattr(pool, "_WARM_FILES", 1)
     patch.setattr(pool, "_WARM_BYTES", 1)
-    patch.setattr(workers, "_context", lambda: multiprocessing.get_context("fork"))
+    patch.setattr(processes, "_context", lambda: multiprocessing.get_context("fork"))
 
 
 def contents(count: int, size: int, differ_at: Iterable[int]) -> list[bytes]:

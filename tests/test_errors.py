@@ -6,7 +6,8 @@ import pickle
 
 import pytest
 
-from dedupe import errors, schema
+from dedupe import errors
+from dedupe.cache import schema
 from dedupe.cli.exits import Exit
 from dedupe.errors import BackendError, CacheError, DedupeError, NothingUsableError, UsageError
 

@@ -18,12 +18,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from dedupe import cache, scan, status, unsaved
-from dedupe.columns import Column
+from dedupe.cache import store, write_buffer
 from dedupe.config import Confirm, ScanConfig
 from dedupe.errors import NothingUsableError
+from dedupe.files.columns import Column
 from dedupe.find import find_duplicates
 from dedupe.result import ScanResult
+from dedupe.scan import pipeline
+from dedupe.storage import file_stat
 from tests import corpora
 from tests.conftest import SETTLED, write
 from tests.naive import all_names, contents, fork_workers, lower_thresholds, naive_groups
@@ -32,7 +34,10 @@ forks = pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")  # 
 # only forked workers share what a test has patched
 JOBS = [
     1,
-    pytest.param(2, marks=pytest.mark.skipif(sys.platform == "win32", reason="workers do not share what is patched")),
+    pytest.param(
+        2,
+        marks=pytest.mark.skipif(sys.platform == "win32", reason="workers do not share what is patched"),
+    ),
 ]
 few = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
@@ -219,7 +224,7 @@ def test_no_edit_between_two_scans_is_missed(
     """After any edits the answer with the cache is the one without, and rows of untouched files are believed."""
     # Files count as at rest at once, so that there are rows to be wrongly believed: the clock of the edits is finer
     # than the time that an example takes, and each scan reads it later than every edit before (see `later`).
-    monkeypatch.setattr(unsaved, "RACY_NS", 0)
+    monkeypatch.setattr(write_buffer, "RACY_NS", 0)
     hits = []
 
     @settings(few, max_examples=30)
@@ -324,7 +329,7 @@ def test_corpora_give_their_truth_cold_and_remembered(
 def test_a_digest_in_the_cache_is_hashlibs(low: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Whatever falls out early or is joined later, no row holds a digest that is not the whole file's."""
     _one_fingerprint(monkeypatch)
-    monkeypatch.setattr(unsaved, "RACY_NS", 0)  # files not at rest have no rows
+    monkeypatch.setattr(write_buffer, "RACY_NS", 0)  # files not at rest have no rows
     root = grow(tmp_path / "root", [("", data) for data in POOL if data for _ in range(3)])
     later(root)
     find_duplicates(ScanConfig(roots=[root], jobs=1, cache=tmp_path / "cache.db"))
@@ -378,22 +383,22 @@ def test_a_file_that_changes_between_walk_and_reading_is_told(tmp_path: Path, mo
     """It is in no group and in no row of the cache."""
     for name in "abc":
         write(tmp_path / "root" / name, b"same")
-    monkeypatch.setattr(unsaved, "RACY_NS", 0)  # files not at rest have no rows
+    monkeypatch.setattr(write_buffer, "RACY_NS", 0)  # files not at rest have no rows
     later(tmp_path / "root")
-    real = scan.Scan.same_fingerprint
+    real = pipeline.Scan.same_fingerprint
 
-    def then_change(self: scan.Scan, sets: Any) -> Any:
+    def then_change(self: pipeline.Scan, sets: Any) -> Any:
         found = real(self, sets)
         (tmp_path / "root" / "b").write_bytes(b"else")
         return found
 
-    monkeypatch.setattr(scan.Scan, "same_fingerprint", then_change)
+    monkeypatch.setattr(pipeline.Scan, "same_fingerprint", then_change)
     kept = tmp_path / "cache.db"
     result = find_duplicates(ScanConfig(roots=[tmp_path / "root"], cache=kept))
     assert all_names(result) == {frozenset(str(tmp_path / "root" / n) for n in "ac")}
     assert [(p.path, p.kind) for p in result.problems] == [(os.fsencode(tmp_path / "root" / "b"), "changed")]
     assert digests_that_lie(kept) == []
-    assert status.of_path(os.fsencode(kept)).size
+    assert file_stat.of_path(os.fsencode(kept)).size
 
 
 def test_groups_come_in_their_order_and_numbered(tmp_path: Path) -> None:
@@ -413,7 +418,7 @@ def test_what_was_learnt_is_kept_while_one_file_takes_long(
 ) -> None:
     """The cache is asked to write what is due at every step of a file, not only when the next one begins."""
     asked: list[float] = []
-    monkeypatch.setattr(cache.Cache, "commit_if_due", lambda _: asked.append(time.monotonic()))
+    monkeypatch.setattr(store.Cache, "commit_if_due", lambda _: asked.append(time.monotonic()))
     root = grow(tmp_path / "root", [("", bytes(10_000))] * 2)
     find_duplicates(ScanConfig(roots=[root], jobs=1, cache=tmp_path / "cache.db"))
     assert len(asked) >= 10

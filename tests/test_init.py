@@ -29,9 +29,9 @@ def test_importing_costs_little() -> None:
 
 def test_tests_cannot_reach_the_users_cache() -> None:
     """The guard raises in this process, and gives processes that tests start a home of their own."""
-    from dedupe import cache, unsaved
+    from dedupe.cache import store, write_buffer
 
     with pytest.raises(AssertionError, match="must name its cache"):
-        cache.default_path()
+        store.default_path()
     assert "home" in os.environ["XDG_CACHE_HOME"]
-    assert conftest.SETTLED * 1e9 > unsaved.RACY_NS
+    assert conftest.SETTLED * 1e9 > write_buffer.RACY_NS

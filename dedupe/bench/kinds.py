@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from dedupe.bench.participants import Participant, Stream
 from dedupe.bench.rounds import Task
-from dedupe.mapped import MappedReader
+from dedupe.storage.readers import MappedReader
 
 T = TypeVar("T")
 

@@ -18,9 +18,9 @@ from dedupe.bench.programs import Program, programs
 from dedupe.bench.record import Described, Record
 from dedupe.bench.rounds import measure
 from dedupe.errors import NothingUsableError, UsageError
-from dedupe.pool import cores
 from dedupe.progress import Progress
 from dedupe.version import __version__
+from dedupe.workers.pool import cores
 
 BASELINE = "sha256/openssl"  # what most programs of most people use
 ROUNDS = 5
@@ -28,7 +28,7 @@ PEER_ROUNDS = 3  # at most: a run of .NET starts a compiler
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class ReadPlan:
     """What is to be measured.
 
     Raises:
@@ -55,7 +55,7 @@ class Plan:
             raise UsageError(f"the seed must be from 1 to {(1 << 32) - 1}, not {self.seed}.")
 
 
-def run(plan: Plan, progress: Progress) -> Record:
+def run(plan: ReadPlan, progress: Progress) -> Record:
     """Measure what the plan says, and return everything that was found.
 
     Raises:
@@ -162,7 +162,7 @@ def _write(path: str, data: bytes) -> None:
 
 
 def _peers(
-    plan: Plan, everybody: Sequence[Participant], data: bytes, folder: str, progress: Progress
+    plan: ReadPlan, everybody: Sequence[Participant], data: bytes, folder: str, progress: Progress
 ) -> list[peers.Peer]:
     """Measure the other programs on the file in `folder`; the digests must be ours."""
     ours = {one.algorithm: one for one in reversed(everybody)}

@@ -60,13 +60,13 @@ def bench(
     progress: options.Bars = None,
 ) -> Exit:
     """Measure which hash and which backend is fastest here."""
-    from dedupe.bench.laboratory import Plan, run, run_control
+    from dedupe.bench.laboratory import ReadPlan, run, run_control
     from dedupe.bench.record import to_json
 
     old = [_read(source) for source in compare or ()]
     if len(old) > 2:
         raise UsageError("--compare takes one record, or two.")
-    plan = Plan(
+    plan = ReadPlan(
         kind=kind,
         sizes=tuple(values.size(text) for text in size or ()),
         rounds=rounds,

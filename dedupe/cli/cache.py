@@ -7,10 +7,10 @@ from typing import Annotated
 
 import typer
 
-from dedupe import names
 from dedupe.cli import console, values
 from dedupe.cli.exits import EPILOG, Exit
-from dedupe.paths import outside
+from dedupe.storage import display
+from dedupe.storage.paths import outside
 
 app = typer.Typer(
     help="Look after what is remembered between scans.",
@@ -30,7 +30,7 @@ def _print(line: str) -> None:
 @console.guarded
 def path_(cache: _File = None) -> Exit:
     """Print where the cache lies."""
-    _print(names.shown(os.fsencode(values.cache_file(cache))))
+    _print(display.shown(os.fsencode(values.cache_file(cache))))
     return Exit.DONE
 
 
@@ -38,17 +38,17 @@ def path_(cache: _File = None) -> Exit:
 @console.guarded
 def info(cache: _File = None) -> Exit:
     """Print what the cache holds."""
-    from dedupe import care
+    from dedupe.cache import maintenance
     from dedupe.report.units import binary_size
 
-    found = care.info(values.cache_file(cache))
-    _print(f"cache    {names.shown(os.fsencode(found.path))}")
+    found = maintenance.info(values.cache_file(cache))
+    _print(f"cache    {display.shown(os.fsencode(found.path))}")
     _print(f"size     {binary_size(found.disk_bytes)}")
     _print(f"files    {found.files:,}")
     for algorithm, count in found.digests.items():
         _print(f"digests  {count:,} {algorithm}")
     for root in found.roots:
-        _print(f"root     {names.shown(outside(root))}")
+        _print(f"root     {display.shown(outside(root))}")
     return Exit.DONE
 
 
@@ -56,9 +56,9 @@ def info(cache: _File = None) -> Exit:
 @console.guarded
 def prune(cache: _File = None) -> Exit:
     """Drop files that are gone, below roots that can be read now."""
-    from dedupe import care
+    from dedupe.cache import maintenance
 
-    dropped, kept = care.prune(values.cache_file(cache))
+    dropped, kept = maintenance.prune(values.cache_file(cache))
     _print(f"dropped {dropped:,}, kept {kept:,}")
     return Exit.DONE
 
@@ -67,8 +67,8 @@ def prune(cache: _File = None) -> Exit:
 @console.guarded
 def clear(cache: _File = None) -> Exit:
     """Forget everything."""
-    from dedupe import care
+    from dedupe.cache import maintenance
     from dedupe.report.units import binary_size
 
-    _print(f"the cache is empty and takes {binary_size(care.clear(values.cache_file(cache)))}")
+    _print(f"the cache is empty and takes {binary_size(maintenance.clear(values.cache_file(cache)))}")
     return Exit.DONE

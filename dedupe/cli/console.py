@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 def prepare() -> None:
     """Make the streams survive any name, placeholders show as what they are, and SIGTERM end us as Ctrl-C does."""
     if sys.platform == "win32":
-        from dedupe import windows
+        from dedupe.storage import windows
 
         windows.expose_placeholders()
     for stream in (sys.stdout, sys.stderr):
@@ -54,11 +54,11 @@ def stdin() -> BinaryIO:
 
 def say(sentence: str) -> None:
     """Print a sentence for the user on standard error, with nothing in it that could steer a terminal."""
-    from dedupe import names  # `--version` needs none of it
+    from dedupe.storage import display  # `--version` needs none of it
 
     if sys.stderr is not None:  # closed by the caller; `print` would take standard output in its place
         with contextlib.suppress(OSError):  # nobody reads it: no reason to withhold the result
-            print(names.shown_text(sentence), file=sys.stderr, flush=True)  # noqa: T201
+            print(display.shown_text(sentence), file=sys.stderr, flush=True)  # noqa: T201
 
 
 def write(pieces: Iterable[bytes], *, text: bool = True) -> None:
@@ -72,9 +72,9 @@ def write(pieces: Iterable[bytes], *, text: bool = True) -> None:
     if out is None:
         raise NothingUsableError("The result cannot be written: standard output is closed.")
     if text and out.isatty():
-        from dedupe import names
+        from dedupe.storage import display
 
-        pieces = (names.for_console(piece, out.encoding) for piece in pieces)
+        pieces = (display.for_console(piece, out.encoding) for piece in pieces)
     for piece in pieces:
         _put(piece)
     _put(b"")
@@ -96,18 +96,18 @@ def _put(piece: bytes) -> None:
 
 
 def _reader_has_left(error: OSError) -> bool:
-    """Tell whether an error is Windows' word for a broken pipe: its C library knows none better than EINVAL."""
+    """Return whether an error is Windows' word for a broken pipe: its C library knows none better than EINVAL."""
     pipe = sys.platform == "win32" and stat.S_ISFIFO(os.fstat(sys.stdout.fileno()).st_mode)
     return pipe and error.errno == errno.EINVAL
 
 
 def on_terminal(stream: Any) -> bool:
-    """Tell whether a stream is a terminal that can do more than print lines."""
+    """Return whether a stream is a terminal that can do more than print lines."""
     return bool(stream is not None and stream.isatty() and os.environ.get("TERM") != "dumb")
 
 
 def wants_progress(asked: bool | None) -> bool:
-    """Tell whether progress is shown: only on a terminal, and in CI only if asked for."""
+    """Return whether progress is shown: only on a terminal, and in CI only if asked for."""
     if asked is None:
         asked = not os.environ.get("CI")
     return asked and on_terminal(sys.stderr)
@@ -121,7 +121,7 @@ def bars(asked: bool | None, *, quiet: bool = False) -> Progress:
 
 
 def wants_colour() -> bool:
-    """Tell whether standard output takes colours: https://no-color.org."""
+    """Return whether standard output takes colours: https://no-color.org."""
     return not os.environ.get("NO_COLOR") and on_terminal(sys.stdout)
 
 

@@ -10,20 +10,21 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dedupe import names, sums
+from dedupe.checksums import formats
 from dedupe.cli import console, options, values
 from dedupe.cli.exits import Exit
 from dedupe.config import BackendName
 from dedupe.errors import UsageError
+from dedupe.storage import display
 
 if TYPE_CHECKING:
-    from dedupe.hashing import Hashed, Hashing
+    from dedupe.checksums.hash_files import Hashed, Hashing
 
 _Files = Annotated[list[str] | None, typer.Argument(metavar="FILE...", help="Files to hash; - is standard input.")]
 _Algorithm = Annotated[
     str | None,
     typer.Option(
-        metavar="NAME", help=f"One of {', '.join(sums.TAGS)}; by default sha256, or what the list to check says."
+        metavar="NAME", help=f"One of {', '.join(formats.TAGS)}; by default sha256, or what the list to check says."
     ),
 ]
 _Check = Annotated[
@@ -49,8 +50,8 @@ def hash_(
 ) -> Exit:
     """Print checksums as sha256sum does, or check them."""
     kept = values.wanted_cache(cache, no_cache=no_cache)
-    if algorithm is not None and algorithm not in sums.TAGS:
-        raise UsageError(f"{algorithm!r} is no algorithm: choose one of {', '.join(sums.TAGS)}.")
+    if algorithm is not None and algorithm not in formats.TAGS:
+        raise UsageError(f"{algorithm!r} is no algorithm: choose one of {', '.join(formats.TAGS)}.")
     if bool(files) == bool(check):
         raise UsageError("Name files to hash, or lists to check with --check: one of the two.")
     if check and (tag or recursive):
@@ -79,13 +80,13 @@ class _Session:
         for note in dict.fromkeys(note for hashing in self._open.values() for note in hashing.notes):
             console.say(f"dedupe: {note}")
 
-    def hashing(self, algorithm: str, *, believe: bool) -> Hashing:
+    def hashing(self, algorithm: str, *, use_cache: bool) -> Hashing:
         """Return what hashes by an algorithm, the same one each time."""
-        from dedupe.hashing import HashConfig, Hashing
+        from dedupe.checksums.hash_files import HashConfig, Hashing
 
         if algorithm not in self._open:
             config = HashConfig(
-                algorithm=algorithm, backend=self._backend, cache=self._cache, jobs=self._jobs, believe=believe
+                algorithm=algorithm, backend=self._backend, cache=self._cache, jobs=self._jobs, use_cache=use_cache
             )
             made = Hashing(config, self._progress, console.stdin())
             self._open[algorithm] = self._stack.enter_context(made)
@@ -96,12 +97,12 @@ class _Session:
         if self._clears_bar:
             sys.stderr.write("\r\x1b[K")
             sys.stderr.flush()
-        console.write([names.shown(text).encode() if console.on_terminal(sys.stdout) else text, b"\n"])
+        console.write([display.shown(text).encode() if console.on_terminal(sys.stdout) else text, b"\n"])
 
 
 def _write(session: _Session, files: Sequence[bytes], algorithm: str, tag: bool, recursive: bool) -> Exit:
     """Print a line a file; problems go to standard error."""
-    hashing = session.hashing(algorithm, believe=True)
+    hashing = session.hashing(algorithm, use_cache=True)
     wanted, failed = _wanted(hashing, files, recursive=recursive)
     done = 0
     for hashed in hashing.digests(wanted):
@@ -110,7 +111,7 @@ def _write(session: _Session, files: Sequence[bytes], algorithm: str, tag: bool,
             _complain(hashed)
         else:
             done += 1
-            session.line(sums.line(hashed.name, hashed.digest, algorithm, tag=tag).removesuffix(b"\n"))
+            session.line(formats.line(hashed.name, hashed.digest, algorithm, tag=tag).removesuffix(b"\n"))
     if not failed:
         return Exit.DONE
     return Exit.INCOMPLETE if done else Exit.NOTHING
@@ -128,7 +129,7 @@ def _wanted(hashing: Hashing, files: Sequence[bytes], *, recursive: bool) -> tup
         failed += len(problems)
         skipped += sum(left_out.values())
         for problem in problems:
-            console.say(f"dedupe: {names.shown(problem.path)}: {problem.message}")
+            console.say(f"dedupe: {display.shown(problem.path)}: {problem.message}")
     if skipped:
         console.say(f"dedupe: {skipped} entries were left out: links, special files or files that are in a cloud only")
     return wanted, failed
@@ -136,16 +137,16 @@ def _wanted(hashing: Hashing, files: Sequence[bytes], *, recursive: bool) -> tup
 
 def _complain(hashed: Hashed) -> None:
     if hashed.problem is not None:
-        console.say(f"dedupe: {names.shown(hashed.name)}: {hashed.problem.message}")
+        console.say(f"dedupe: {display.shown(hashed.name)}: {hashed.problem.message}")
 
 
 def _check(session: _Session, source: str, algorithm: str | None) -> Exit:
     """Print a verdict a line of one list, and return sha256sum's exit code."""
-    from dedupe.verify import Verdict, verify
+    from dedupe.checksums.verify import Verdict, verify
 
-    shown = names.shown(os.fsencode(source))
+    shown = display.shown(os.fsencode(source))
     try:
-        parsed = sums.parse(_read(source), algorithm)
+        parsed = formats.parse(_read(source), algorithm)
     except OSError as error:
         console.say(f"dedupe: {shown}: {error.strerror}")
         return Exit.NOTHING
@@ -155,15 +156,15 @@ def _check(session: _Session, source: str, algorithm: str | None) -> Exit:
 
     def hash_all(name: str, paths: Sequence[bytes]) -> Iterator[Hashed]:
         # what is to be verified must be read: a remembered digest would hide that a disk has lost it
-        return session.hashing(name, believe=False).digests(paths)
+        return session.hashing(name, use_cache=False).digests(paths)
 
     counts = dict.fromkeys(Verdict, 0)
     for outcome in verify(parsed.entries, hash_all):
         counts[outcome.verdict] += 1
         if outcome.problem is not None:
-            console.say(f"dedupe: {names.shown(outcome.path)}: {outcome.problem.message}")
+            console.say(f"dedupe: {display.shown(outcome.path)}: {outcome.problem.message}")
         mark, path = (
-            sums.escaped(outcome.path) if b"\n" in outcome.path or b"\r" in outcome.path else (b"", outcome.path)
+            formats.escaped(outcome.path) if b"\n" in outcome.path or b"\r" in outcome.path else (b"", outcome.path)
         )
         session.line(b"%b%b: %b" % (mark, path, outcome.verdict.encode()))
     _warn(len(parsed.malformed), "line is improperly formatted", "lines are improperly formatted")

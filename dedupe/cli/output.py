@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from typing import BinaryIO
 
 from dedupe.errors import NothingUsableError, UsageError
-from dedupe.paths import lies_below
 from dedupe.report import FORMATS, Format, Style, format_for
 from dedupe.result import ScanResult
+from dedupe.storage.paths import lies_below
 
 # How our own reports begin: one that lies inside a root may be replaced by its successor, anything else may not.
 _OURS = re.compile(
@@ -159,7 +159,7 @@ def standard_output(name: str | None, outputs: Sequence[str]) -> Format | None:
 
 
 def _replaceable(target: str) -> bool:
-    """Tell whether nothing is lost if a file is overwritten: not there, a device, empty, or our own report."""
+    """Return whether nothing is lost if a file is overwritten: not there, a device, empty, or our own report."""
     if not os.path.isfile(target):  # a pipe is no data, and opening it would wait for a writer
         return True
     try:

@@ -35,7 +35,7 @@ def report(
     """Turn a saved report into other formats."""
     from dedupe.cli.output import Outputs, standard_output
     from dedupe.report import Style
-    from dedupe.report.load import load_report
+    from dedupe.report.read.loader import load_report
 
     shown = standard_output(format_, output or [])
     with Outputs(output or []) as outputs:

@@ -123,7 +123,7 @@ def _cache_files(cache: str | None) -> list[bytes]:
     """Return the files that no report may take the place of."""
     if cache is None:
         return []
-    from dedupe.cachefile import files_of
+    from dedupe.cache.database import files_of
 
     return [os.fsencode(file) for file in files_of(cache)]
 

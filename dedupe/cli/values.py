@@ -7,10 +7,10 @@ import re
 import sys
 from collections.abc import Iterable
 
-from dedupe import winpath
 from dedupe.cli import console
 from dedupe.errors import NothingUsableError, UsageError
-from dedupe.paths import absolute
+from dedupe.storage import windows_paths
+from dedupe.storage.paths import absolute
 
 _SIZE = re.compile(r"(\d{1,99})(?:\.(\d{1,99}))?\s*([kmgtpe]?)(?:i?b)?", re.IGNORECASE)
 _POWERS = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4, "p": 5, "e": 6}
@@ -39,7 +39,7 @@ def cache_file(named: str | None) -> str:
         UsageError: the name is empty, as an unset variable in a script makes it.
     """
     if named is None:
-        from dedupe.cache import default_path
+        from dedupe.cache.store import default_path
 
         return default_path()
     if not named:
@@ -104,7 +104,7 @@ def roots(arguments: Iterable[str]) -> list[bytes]:
     """
     found = []
     for argument in arguments:
-        path, note = winpath.mended(argument) if sys.platform == "win32" else (argument, None)
+        path, note = windows_paths.mended(argument) if sys.platform == "win32" else (argument, None)
         if note:
             console.say(f"dedupe: {note}")
         found.append(absolute(os.fsencode(path)))

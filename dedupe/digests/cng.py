@@ -10,7 +10,7 @@ import sys
 import threading
 from typing import TYPE_CHECKING, Any
 
-from dedupe.buffers import Pinned
+from dedupe.digests.memory import Pinned
 from dedupe.digests.registry import load, lookup
 from dedupe.errors import BackendError, DedupeError
 

@@ -15,11 +15,11 @@ from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator
 from itertools import islice
 
-from dedupe import names
+from dedupe.files.chunks import GroupChunk, chunks
 from dedupe.report.base import Style
 from dedupe.report.units import utc_time
 from dedupe.result import ScanResult
-from dedupe.runs import Run, runs
+from dedupe.storage import display
 
 COLUMNS = ("group", "file", "size", "algorithm", "digest", "modified", "path", "path_base64")
 _needs_quotes = re.compile(r'[",\r\n]').search
@@ -29,7 +29,7 @@ def render(result: ScanResult, style: Style) -> Iterator[bytes]:
     """Yield the header, then the rows."""
     yield BOM_UTF8 if style.to_file else b""
     yield _lines([",".join(COLUMNS)])
-    for run in runs(result.groups):
+    for run in chunks(result.groups):
         yield _lines(_rows(run))
 
 
@@ -37,15 +37,15 @@ def _lines(rows: Iterable[str]) -> bytes:
     return "".join([row + "\r\n" for row in rows]).encode()
 
 
-def _rows(run: Run) -> Iterator[str]:
+def _rows(run: GroupChunk) -> Iterator[str]:
     """Yield a row for each name; `file` counts the physical files of a group from 1."""
     files = iter(run.rows)
-    for group, size, algorithm, digest, count in run.heads:
+    for group, size, algorithm, digest, count in run.headers:
         common = f"{size},{_cell(algorithm)},{digest.hex() if digest is not None else ''}"
         for number, (path, modified_ns, _, _, links) in enumerate(islice(files, count), 1):
             start = f"{group},{number},{common},{utc_time(modified_ns)}"
             for name in (path, *links):
-                yield f"{start},{_cell(names.text(name))},{names.base64_if_needed(name) or ''}"
+                yield f"{start},{_cell(display.text(name))},{display.base64_if_needed(name) or ''}"
 
 
 def _cell(text: str) -> str:

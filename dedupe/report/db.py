@@ -13,13 +13,13 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from dedupe import names
-from dedupe.folders import compare_folders
-from dedupe.foldertree import parent
+from dedupe.folders.compare import compare_folders
+from dedupe.folders.tree import parent
 from dedupe.report import jsontext
 from dedupe.report.base import Style
 from dedupe.report.units import utc_time
 from dedupe.result import ScanResult
+from dedupe.storage import display
 
 if TYPE_CHECKING:
     from sqlite_utils import Database
@@ -76,7 +76,7 @@ join files using (id) join groups on groups.id = files.group_id join folders on 
 group by folders.id order by wasted_bytes desc, folder
 """
 
-Row = tuple[object, ...]
+FileRow = tuple[object, ...]
 
 
 def render(result: ScanResult, _style: Style) -> Iterator[bytes]:
@@ -107,7 +107,7 @@ def _fill(database: Database, result: ScanResult) -> None:
     _insert(database, "roots", ((i, *_path(root)) for i, root in enumerate(result.roots, 1)))
     _insert(database, "notes", ((i, _words(note)) for i, note in enumerate(result.notes, 1)))
     folders: dict[bytes, int] = {}
-    groups: list[Row] = []
+    groups: list[FileRow] = []
     _insert(database, "files", _file_rows(result, folders, groups))
     _insert(database, "groups", groups)
     _insert(database, "folders", _folder_rows(result, folders))
@@ -119,19 +119,19 @@ def _fill(database: Database, result: ScanResult) -> None:
     database.create_view("worst_folders", _WORST_FOLDERS)
 
 
-def _insert(database: Database, table: str, rows: Iterable[Row]) -> None:
+def _insert(database: Database, table: str, rows: Iterable[FileRow]) -> None:
     marks = ", ".join("?" * len(_TABLES[table]))
     with database.atomic():
         database.conn.executemany(f"insert into [{table}] values ({marks})", rows)  # noqa: S608 - names are ours
 
 
-def _scan_row(result: ScanResult) -> Row:
+def _scan_row(result: ScanResult) -> FileRow:
     choice = result.backend
     scan = (jsontext.SCHEMA, result.version, result.started, result.seconds, result.confirm)
     return (*scan, choice.name, choice.reason)
 
 
-def _file_rows(result: ScanResult, folders: dict[bytes, int], groups: list[Row]) -> Iterator[Row]:
+def _file_rows(result: ScanResult, folders: dict[bytes, int], groups: list[FileRow]) -> Iterator[FileRow]:
     """Yield a row for each name; number the folders and collect the rows of groups on the way."""
     number = 0
     for group in result.groups:
@@ -147,7 +147,7 @@ def _file_rows(result: ScanResult, folders: dict[bytes, int], groups: list[Row])
         groups.append((group.id, *sizes))
 
 
-def _folder_rows(result: ScanResult, folders: dict[bytes, int]) -> Iterator[Row]:
+def _folder_rows(result: ScanResult, folders: dict[bytes, int]) -> Iterator[FileRow]:
     """Yield the folders of all names, with what lies below them where that is known."""
     for folder, number in folders.items():
         count = result.folders.get(folder)
@@ -187,7 +187,7 @@ def _numbers(holder: object, columns: Iterable[str], first: int) -> Iterator[int
 
 
 def _path(path: bytes) -> tuple[str, str | None]:
-    return names.text(path), names.base64_if_needed(path)
+    return display.text(path), display.base64_if_needed(path)
 
 
 def _words(text: str) -> str:

@@ -18,10 +18,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from importlib import resources
 from itertools import islice
 
-from dedupe.names import shown
 from dedupe.report.base import Style
 from dedupe.report.htmltext import facts
 from dedupe.result import Group, ScanResult
+from dedupe.storage.display import shown
 
 MAX_GROUPS = 200_000  # more rows, of 84 px on a phone, would be taller than Firefox can scroll (17.8 million px)
 MAX_DATA = 128 << 20  # characters of JSON: a quarter of V8's longest string

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from itertools import islice
 
-from dedupe.folders import ContainedFolder, IdenticalFolders, compare_folders
-from dedupe.names import shown, shown_text
+from dedupe.folders.compare import ContainedFolder, IdenticalFolders, compare_folders
 from dedupe.report.text import left_out, skipped
 from dedupe.report.units import binary_size, counted, percent
 from dedupe.result import Problem, ScanResult, Totals
+from dedupe.storage.display import shown, shown_text
 
 MAX_LINES = 1_000  # problems, and folders, in plain HTML; what is left out is said in the page
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from itertools import chain
 
-from dedupe import folders, foldertree, runs
+from dedupe.files import chunks
+from dedupe.folders import compare, tree
 from dedupe.report import jsontext
 from dedupe.report.base import Style
 from dedupe.result import ScanResult
@@ -20,14 +21,14 @@ def render(result: ScanResult, style: Style) -> Iterator[bytes]:
     """Yield the report; the bytes are UTF-8 without lone surrogates."""
     head, totals = jsontext.head(result), jsontext.totals_object(result.totals)
     yield f'{{"schema": "{jsontext.SCHEMA}", {head},\n"totals": {totals},\n"groups": ['.encode()
-    groups = map(jsontext.group_objects, runs.runs(result.groups))
+    groups = map(jsontext.group_objects, chunks.chunks(result.groups))
     yield from _lines(chain.from_iterable(groups))
     yield b'],\n"problems": ['
     yield from _lines(map(jsontext.problem_object, result.problems))
     yield b'],\n"folders": ['
     yield from _lines(_folders(result))
     if style.folders:
-        found = folders.compare_folders(result)
+        found = compare.compare_folders(result)
         yield b'],\n"identical_folders": ['
         yield from _lines(map(jsontext.identical_object, found.identical))
         yield b'],\n"contained_folders": ['
@@ -38,8 +39,8 @@ def render(result: ScanResult, style: Style) -> Iterator[bytes]:
 def _folders(result: ScanResult) -> Iterator[str]:
     """Yield the counts of those folders that matter: the others hold no copy of anything."""
     if result.folders:
-        places = map(foldertree.plain, runs.folders(result.groups))
-        for folder in sorted(foldertree.with_all_above(places, result.folders)):
+        places = map(tree.plain, chunks.folders(result.groups))
+        for folder in sorted(tree.with_all_above(places, result.folders)):
             yield jsontext.folder_object(folder, result.folders[folder])
 
 

@@ -8,23 +8,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dedupe import folders
+from dedupe.files.chunks import chunks
+from dedupe.folders import compare
 from dedupe.report import jsontext
 from dedupe.report.base import Style
 from dedupe.result import ScanResult
-from dedupe.runs import runs
 
 
 def render(result: ScanResult, style: Style) -> Iterator[bytes]:
     """Yield line by line."""
     yield _line("header", f'{{"schema": "{jsontext.SCHEMA}", {jsontext.head(result)}}}')
-    for run in runs(result.groups):
+    for run in chunks(result.groups):
         for group in jsontext.group_objects(run):
             yield _line("group", group)
     for problem in result.problems:
         yield _line("problem", jsontext.problem_object(problem))
     if style.folders:
-        found = folders.compare_folders(result)
+        found = compare.compare_folders(result)
         for each in found.identical:
             yield _line("identical_folders", jsontext.identical_object(each))
         for held in found.contained:

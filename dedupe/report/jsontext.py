@@ -19,10 +19,10 @@ from collections.abc import Sequence
 from itertools import islice
 from json.encoder import encode_basestring as quoted
 
-from dedupe import names
-from dedupe.folders import ContainedFolder, IdenticalFolders
+from dedupe.files.chunks import FileRow, GroupChunk
+from dedupe.folders.compare import ContainedFolder, IdenticalFolders
 from dedupe.result import FolderCount, Problem, ScanResult, Totals
-from dedupe.runs import Row, Run
+from dedupe.storage import display
 
 SCHEMA = "dedupe-report/1"
 _NO_LINKS = '"links": []'
@@ -54,14 +54,14 @@ def totals_object(totals: Totals) -> str:
     )
 
 
-def group_objects(run: Run) -> list[str]:
+def group_objects(run: GroupChunk) -> list[str]:
     """Return the groups of a run as JSON objects."""
     files = iter(_files(run.rows))
     return [
         f'{{"id": {number}, "size": {size}, "algorithm": {quoted(algorithm)}, '
         f'"digest": {"null" if digest is None else quoted(digest.hex())}, '
         f'"reclaimable_bytes": {size * (count - 1)}, "files": [{", ".join(islice(files, count))}]}}'
-        for number, size, algorithm, digest, count in run.heads
+        for number, size, algorithm, digest, count in run.headers
     ]
 
 
@@ -92,7 +92,7 @@ def contained_object(found: ContainedFolder) -> str:
     )
 
 
-def _files(rows: Sequence[Row]) -> list[str]:
+def _files(rows: Sequence[FileRow]) -> list[str]:
     """Return the objects of files, at once where no name is other than valid Unicode."""
     try:
         return [
@@ -114,13 +114,13 @@ def _path(key: str, path: bytes) -> str:
         return f'"{key}": {quoted(path.decode("utf-8"))}'
     except UnicodeDecodeError:
         base64 = b2a_base64(path, newline=False).decode("ascii")
-        return f'"{key}": {quoted(names.text(path))}, "{key}_base64": "{base64}"'
+        return f'"{key}": {quoted(display.text(path))}, "{key}_base64": "{base64}"'
 
 
 def _paths(key: str, paths: Sequence[bytes]) -> str:
     """Return a key with a list of paths, and where a text is not exact the key with `_base64` after it."""
-    texts = f'"{key}": [{", ".join([quoted(names.text(path)) for path in paths])}]'
-    exact = [names.base64_if_needed(path) for path in paths]
+    texts = f'"{key}": [{", ".join([quoted(display.text(path)) for path in paths])}]'
+    exact = [display.base64_if_needed(path) for path in paths]
     return f'{texts}, "{key}_base64": {json.dumps(exact)}' if any(exact) else texts
 
 

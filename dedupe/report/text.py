@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import islice
 
-from dedupe import names
-from dedupe.folders import compare_folders
+from dedupe.folders.compare import compare_folders
 from dedupe.report.base import Style
 from dedupe.report.units import binary_size, counted, percent
 from dedupe.result import Group, Problem, ScanResult, SkipReason, Totals
+from dedupe.storage import display
 
 _FIRST_PROBLEMS = 5
 _BOLD, _DIM, _YELLOW, _PLAIN = "\x1b[1m", "\x1b[2m", "\x1b[33m", "\x1b[0m"
@@ -56,9 +56,9 @@ def _group(group: Group, style: Style) -> Iterator[str]:
         title = f"Group {group.id}: {counted(len(files), 'file')} of {sizes}"
     yield _painted(title, _BOLD, style)
     for file in files:
-        yield f"  {names.shown(file.path)}"
+        yield f"  {display.shown(file.path)}"
         for link in file.links:
-            yield _painted(f"    = {names.shown(link)} (hard link)", _DIM, style)
+            yield _painted(f"    = {display.shown(link)} (hard link)", _DIM, style)
     yield ""
 
 
@@ -72,14 +72,14 @@ def _folders(result: ScanResult, style: Style) -> Iterator[str]:
         size = f"{counted(same.files, 'file')}, {binary_size(same.bytes)} in each"
         yield f"  {size}, {binary_size(same.reclaimable_bytes)} reclaimable{left_out(same.left_out)}"
         for folder in same.folders:
-            yield f"    {names.shown(folder)}"
+            yield f"    {display.shown(folder)}"
     yield ""
     yield _painted(f"Folders that another holds: {len(found.contained):,}", _BOLD, style)
     for held in found.contained:
         share = percent(held.held_files, held.files)
         files = f"{held.held_files:,} of {counted(held.files, 'file')}, {binary_size(held.held_bytes)}"
         links = f", {held.linked_files:,} of them as hard links" if held.linked_files else ""
-        yield f"  {names.shown(held.holder)} holds {share} of {names.shown(held.folder)}:"
+        yield f"  {display.shown(held.holder)} holds {share} of {display.shown(held.folder)}:"
         yield f"    {files}{links}{left_out(held.left_out)}"
     yield ""
 
@@ -114,7 +114,7 @@ def _problems(problems: Sequence[Problem], count: int, style: Style) -> Iterator
     yield _painted(f"Could not be read, or changed meanwhile: {counted(count, 'entry', 'entries')}", _YELLOW, style)
     listed = 0
     for problem in islice(problems, None if style.all_problems else _FIRST_PROBLEMS):
-        yield f"  {names.shown(problem.path)}: {problem.kind}, {names.shown_text(problem.message)}"
+        yield f"  {display.shown(problem.path)}: {problem.kind}, {display.shown_text(problem.message)}"
         listed += 1
     if listed < count:
         yield f"  and {count - listed:,} more"

@@ -58,12 +58,12 @@ def flipped(data: bytes, at: int) -> bytes:
     return bytes(changed)
 
 
-def sparse(path: Path, size: int, *marks: tuple[int, bytes]) -> Path:
+def sparse(path: Path, size: int, *divergences: tuple[int, bytes]) -> Path:
     """Make a file of holes with some bytes at some places."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("wb") as file:
         file.truncate(size)
-        for at, data in marks:
+        for at, data in divergences:
             file.seek(at)
             file.write(data)
     return path

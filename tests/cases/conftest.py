@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from dedupe.scan import Scan
+from dedupe.scan.pipeline import Scan
 
 
 @pytest.fixture

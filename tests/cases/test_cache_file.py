@@ -17,7 +17,8 @@ from typing import Any
 
 import pytest
 
-from dedupe import CacheError, care
+from dedupe import CacheError
+from dedupe.cache import maintenance
 from tests.cases.common import MODES_OF_POSIX, find, found, need_root, not_on_windows, ordinary_user, settle
 from tests.conftest import write
 
@@ -162,7 +163,7 @@ def test_b90_cache_commands_survive_damage(case: tuple[Path, Path], cli: Any, da
     _, cache = case
     _DAMAGE[damage][0](cache)
     if damage not in ("version 999", "random", "middle overwritten", "a folder", "rows of text", "roots dropped"):
-        for command in (care.info, care.prune, care.clear):
+        for command in (maintenance.info, maintenance.prune, maintenance.clear):
             with contextlib.suppress(CacheError):
                 command(os.fspath(cache))
         return

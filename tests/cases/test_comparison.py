@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from dedupe import confirm, fingerprint
+from dedupe.compare import confirm, fingerprint
 from tests.cases.common import (
     JOBS,
     MODES,
@@ -198,8 +198,8 @@ def test_b04_unreadable_files_are_no_duplicates(scan_json: Any, cli: Any, tmp_pa
 @pytest.mark.parametrize(("size", "mode"), [((1 << 31) + 1, "sha256"), ((1 << 32) + 1, "bytes")])
 def test_b05_lengths_beyond_32_bits(tmp_path: Path, size: int, mode: str) -> None:
     """Files beyond 2 and 4 GiB are told apart by what lies beyond those marks, and their digest is the true one."""
-    for name, mark in (("b", b"B"), ("c", b"B")) if mode == "sha256" else (("a", b"A"), ("b", b"B")):
-        sparse(tmp_path / name, size, (size - 6000, mark))
+    for name, divergence_at in (("b", b"B"), ("c", b"B")) if mode == "sha256" else (("a", b"A"), ("b", b"B")):
+        sparse(tmp_path / name, size, (size - 6000, divergence_at))
     result = find(tmp_path, confirm=mode, jobs=2)
     if mode == "bytes":
         assert not result.groups

@@ -13,10 +13,13 @@ from typing import Any
 
 import pytest
 
-from dedupe import ScanConfig, cache, find_duplicates, lister, mapped
-from dedupe.cache import Cache
-from dedupe.entries import Entries
-from dedupe.partition import Partition
+from dedupe import ScanConfig, find_duplicates
+from dedupe.cache import store
+from dedupe.cache.store import Cache
+from dedupe.compare.split_sets import SetSplitter
+from dedupe.files.table import FileTable
+from dedupe.storage import readers
+from dedupe.walk import scanner
 from tests.conftest import groups, write
 
 Cli = Callable[..., subprocess.CompletedProcess[bytes]]
@@ -24,22 +27,22 @@ Cli = Callable[..., subprocess.CompletedProcess[bytes]]
 
 def test_an_inode_given_to_another_file_meanwhile_makes_no_link() -> None:
     """Names are united only if both times agree too: a number that was given up may be another file's by now."""
-    entries = Entries()
-    folder = entries.enter(b"/d")
+    table = FileTable()
+    folder = table.enter(b"/d")
     for name, modified in ((b"old", 1), (b"new", 2), (b"link", 2)):
-        entries.add(folder, name, (5, modified, modified, 7, 42))
-    first, second, third = entries.identities(range(3))
+        table.add(folder, name, (5, modified, modified, 7, 42))
+    first, second, third = table.identities(range(3))
     assert first != second == third
 
 
 def test_no_lock_is_held_between_two_lessons(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Another program may write at once, however long the next file takes."""
-    entries = Entries()
-    entries.add(entries.enter(b"/"), b"f", (1, 1, 1, 1, 1))
+    table = FileTable()
+    table.add(table.enter(b"/"), b"f", (1, 1, 1, 1, 1))
     one = Cache(os.fspath(tmp_path / "c.db"), "sha256", time.time_ns())
     for seconds in (1e9, -1.0):  # until the next commit, and with one each time
-        monkeypatch.setattr(cache, "_COMMIT", seconds)
-        one.remember(entries, [0], {0: b"F" * 16}.get)
+        monkeypatch.setattr(store, "_COMMIT", seconds)
+        one.remember(table, [0], {0: b"F" * 16}.get)
         with sqlite3.connect(tmp_path / "c.db", timeout=0) as other:
             deleted = other.execute("DELETE FROM files").rowcount
         other.close()
@@ -83,7 +86,7 @@ def test_a_wide_folder_is_listed_in_slices(tmp_path: Path, monkeypatch: pytest.M
         write(tmp_path / "r" / f"f{i}", b"same" if i % 2 else b"")
         write(tmp_path / "r" / f"d{i}" / "g", b"same")
     whole = find_duplicates(ScanConfig(roots=[tmp_path / "r"], jobs=1))
-    monkeypatch.setattr(lister, "_SLICE", 3)
+    monkeypatch.setattr(scanner, "_SLICE", 3)
     sliced = find_duplicates(ScanConfig(roots=[tmp_path / "r"], jobs=1))
     assert [list(g.files) for g in sliced.groups] == [list(g.files) for g in whole.groups]
     assert len(sliced.groups[0].files) == 15
@@ -97,8 +100,8 @@ def test_a_file_that_cannot_be_mapped_is_read(tmp_path: Path, monkeypatch: pytes
         raise OSError(19, "No such device")
 
     path = write(tmp_path / "f", bytes(range(256)) * 1024)
-    monkeypatch.setattr(mapped.mmap, "mmap", refuse)
-    reader = mapped.MappedReader(os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0)))
+    monkeypatch.setattr(readers.mmap, "mmap", refuse)
+    reader = readers.MappedReader(os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0)))
     window = reader.window(0, 65536)
     assert window is not None
     assert bytes(window) == path.read_bytes()[:65536]
@@ -110,14 +113,14 @@ def test_a_remembered_group_costs_in_proportion(tmp_path: Path) -> None:
     """Four times the remembered copies take about four times as long, not sixteen."""
 
     def seconds(count: int) -> float:
-        entries = Entries()
-        folder = entries.enter(b"/d")
+        table = FileTable()
+        folder = table.enter(b"/d")
         once = [5] * count, [1] * count, [1] * count, [1] * count
-        entries.add_all(folder, [b"%d" % i for i in range(count)], (*once, range(1, count + 1)))
+        table.add_all(folder, [b"%d" % i for i in range(count)], (*once, range(1, count + 1)))
         best = 9.0
         for _ in range(3):
             begun = time.perf_counter()
-            partition = Partition(entries, lambda members: [b"D" * 32] * len(members), proven=True)
+            partition = SetSplitter(table, lambda members: [b"D" * 32] * len(members), proven=True)
             assert not list(partition.batches([range(count)]))
             best = min(best, time.perf_counter() - begun)
             assert len(partition.done) == 1

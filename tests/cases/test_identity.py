@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from dedupe.entries import Entries
-from dedupe.status import Status
+from dedupe.files.table import FileTable
+from dedupe.storage.file_stat import FileStat
 from tests.cases.common import JOBS, LINKS, find, found, need_root, not_on_windows
 from tests.conftest import groups, write
 
@@ -66,10 +66,10 @@ def test_b40_overlapping_roots_as_typed(scan_json: Any, tmp_path: Path) -> None:
 
 def test_b40_without_inode_numbers_a_path_is_itself() -> None:
     """Where the file system has no inode numbers, one path listed twice is one file, and two paths are two."""
-    entries = Entries()
+    table = FileTable()
     for name in (b"f", b"f", b"g"):
-        entries.add(entries.enter(b"/d"), name, Status(1, 1, 1, 7, 0))
-    first, second, third = entries.identities(range(3))
+        table.add(table.enter(b"/d"), name, FileStat(1, 1, 1, 7, 0))
+    first, second, third = table.identities(range(3))
     assert first == second != third
 
 

@@ -33,7 +33,7 @@ def _members(session: int) -> list[int]:
 
 
 def _gone(session: int, seconds: float = 2.0) -> bool:
-    """Tell whether all processes of a session end within some time."""
+    """Return whether all processes of a session end within some time."""
     end = time.monotonic() + seconds
     while _members(session):
         if time.monotonic() > end:

@@ -176,7 +176,12 @@ def test_o02_the_cache_inside_a_root_by_a_link(scan_json: Any, top: Path) -> Non
 
 
 @pytest.mark.parametrize(
-    "end", ["", pytest.param("-wal", marks=not_on_windows(LINKS)), pytest.param("-shm", marks=not_on_windows(LINKS))]
+    "end",
+    [
+        "",
+        pytest.param("-wal", marks=not_on_windows(LINKS)),
+        pytest.param("-shm", marks=not_on_windows(LINKS)),
+    ],
 )
 @pytest.mark.parametrize("inside", [False, True])
 def test_o02_a_report_over_the_cache(cli: Any, top: Path, tmp_path: Path, end: str, inside: bool) -> None:  # noqa: FBT001

@@ -15,7 +15,8 @@ from typing import Any
 
 import pytest
 
-from dedupe import Problem, problems
+from dedupe import Problem
+from dedupe.storage import problems
 from tests.cases.common import (
     JOBS,
     LINKS,
@@ -60,19 +61,19 @@ def test_b51_truncated_while_mapped(tmp_path: Path, program: Any, length: int) -
 @not_on_windows("Windows keeps mapped files from being cut short, and its workers share no patched code")
 def test_b51_a_killed_reader_costs_a_retry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A worker that dies of a map that was cut short is replaced, and its set read again without a map."""
-    from dedupe import mapped
+    from dedupe.storage import readers
 
     for name in "abc":
         sparse(tmp_path / name, _BIG)
-    usual, own = mapped.MappedReader.window, os.stat(tmp_path / "a")
+    usual, own = readers.MappedReader.window, os.stat(tmp_path / "a")
 
-    def cut(self: mapped.MappedReader, offset: int, length: int) -> Any:
+    def cut(self: readers.MappedReader, offset: int, length: int) -> Any:
         window = usual(self, offset, length)
         if os.path.samestat(os.fstat(self._descriptor or 0), own):
             os.truncate(tmp_path / "a", 0)
         return window
 
-    monkeypatch.setattr(mapped.MappedReader, "window", cut)  # workers are forked, so they have it too
+    monkeypatch.setattr(readers.MappedReader, "window", cut)  # workers are forked, so they have it too
     result = find(tmp_path, jobs=2)
     assert found(result, tmp_path) == {frozenset("bc")}
     assert kinds(result) == {"a": "changed"}

@@ -14,13 +14,14 @@ from typing import Any
 
 import pytest
 
-from dedupe import fingerprint, unsaved
-from dedupe.cache import Cache
-from dedupe.entries import Entries
-from dedupe.paths import absolute
-from dedupe.pool import Pool
-from dedupe.status import Status
-from dedupe.unsaved import RACY_NS
+from dedupe.cache import write_buffer
+from dedupe.cache.store import Cache
+from dedupe.cache.write_buffer import RACY_NS
+from dedupe.compare import fingerprint
+from dedupe.files.table import FileTable
+from dedupe.storage.file_stat import FileStat
+from dedupe.storage.paths import absolute
+from dedupe.workers.pool import Pool
 from tests.cases.common import JOBS, dated, find, found, kinds, need_root, settle, sparse
 from tests.conftest import write
 
@@ -223,7 +224,7 @@ def test_b32_changed_after_the_walk(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, between: Any, phase: str, size: int, jobs: int
 ) -> None:
     """A file that changed after the walk is in no group, is told as changed, and has no digest remembered."""
-    monkeypatch.setattr(unsaved, "RACY_NS", -RACY_NS)  # files not at rest have no rows
+    monkeypatch.setattr(write_buffer, "RACY_NS", -RACY_NS)  # files not at rest have no rows
     top, cache = tmp_path / "d", tmp_path / "c.db"
     for name in "abc":
         sparse(top / name, size)
@@ -342,8 +343,8 @@ def test_o05_restored_backup(warm: Any) -> None:
     assert not find(top, cache=cache).groups
 
 
-_STATUS = Status(size=_N, modified_ns=_T0, changed_ns=_T0 + 1, device=7, inode=42)
-_FIELDS = [*Status._fields]
+_STATUS = FileStat(size=_N, modified_ns=_T0, changed_ns=_T0 + 1, device=7, inode=42)
+_FIELDS = [*FileStat._fields]
 
 
 @pytest.mark.parametrize("field", ["", *_FIELDS])
@@ -351,7 +352,7 @@ _FIELDS = [*Status._fields]
 def test_b15_every_part_of_the_status_counts(tmp_path: Path, field: str, by: int) -> None:
     """A row is believed if all of the status is equal, and not if any one part differs."""
     cache = Cache(os.fspath(tmp_path / "c.db"), "sha256", time.time_ns())
-    before, entries = Entries(), Entries()
+    before, table = FileTable(), FileTable()
     before.add(before.enter(b"/d"), b"f", _STATUS)
     cache.remember(before, [0], {0: b"p" * 16}.get, {0: b"q" * 32})
     cache.commit()
@@ -360,8 +361,8 @@ def test_b15_every_part_of_the_status_counts(tmp_path: Path, field: str, by: int
         if field and getattr(_STATUS, field) + by >= 0
         else _STATUS
     )
-    entries.add(entries.enter(b"/d"), b"f", now)
-    recalled = list(cache.recall(entries, [0], Pool(1)))
+    table.add(table.enter(b"/d"), b"f", now)
+    recalled = list(cache.recall(table, [0], Pool(1)))
     cache.close()
     assert [digest for r in recalled for digest in r.digests] == ([b"q" * 32] if now == _STATUS else [])
 
@@ -376,12 +377,13 @@ def test_b32_the_first_file_changes_between_two_comparisons(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, window: int
 ) -> None:
     """Two files that differ are never equal because each was equal to a third that changed in between."""
-    from dedupe import buffers, confirm
+    from dedupe.compare import confirm
+    from dedupe.digests import memory
 
     size, at = 24 << 20, (1 << 20) + 7  # in no sample
     for name, byte in (("a", b"1"), ("b", b"1"), ("c", b"2")):
         sparse(tmp_path / name, size, (at, byte), (20 << 20, b"x"))
-    usual, compared = buffers.equal, 0
+    usual, compared = memory.equal, 0
 
     def changing(left: int, right: int, length: int) -> bool:
         nonlocal compared
@@ -396,12 +398,12 @@ def test_b32_the_first_file_changes_between_two_comparisons(
                 file.write(b"y")  # so that a drops out later
         return same
 
-    monkeypatch.setattr(buffers, "equal", changing)
+    monkeypatch.setattr(memory, "equal", changing)
     monkeypatch.setattr(confirm, "_WINDOW", window)
     judge = confirm.Confirmer.__call__
 
-    def in_maps(self: confirm.Confirmer, batch: Any, *, mapped: bool) -> Any:
-        return judge(self, batch, mapped=mapped or True)
+    def in_maps(self: confirm.Confirmer, batch: Any, *, may_mmap: bool) -> Any:
+        return judge(self, batch, may_mmap=may_mmap or True)
 
     monkeypatch.setattr(confirm.Confirmer, "__call__", in_maps)
     paths = sorted(tmp_path.iterdir())

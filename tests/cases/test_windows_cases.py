@@ -21,14 +21,16 @@ from typing import Any
 
 import pytest
 
-from dedupe import confirm, lister, mapped, status, windows
+from dedupe.checksums.hash_files import HashConfig, Hashing
+from dedupe.compare import confirm
 from dedupe.config import ScanConfig
 from dedupe.digests import cng
 from dedupe.digests.cng import CngBackend
-from dedupe.filters import Filters
-from dedupe.hashing import HashConfig, Hashing
-from dedupe.paths import absolute
 from dedupe.progress import Silent
+from dedupe.storage import file_stat, readers, windows
+from dedupe.storage.paths import absolute
+from dedupe.walk import scanner
+from dedupe.walk.filters import Filters
 from tests.cases.common import find, found, kinds, not_on_windows, settle, sparse
 from tests.conftest import groups, write
 from tests.strict_bcrypt import StrictBcrypt
@@ -153,21 +155,21 @@ def test_b25_a_listing_is_not_asked_for_sizes(tmp_path: Path) -> None:
 
     path = absolute(os.fsencode(write(tmp_path / "a", b"A" * _N)))
     entry: Any = SimpleNamespace(path=path, stat=old_news)
-    assert [value for (value,) in status.columns([entry], follow=False)] == list(status.of_path(path))
+    assert [value for (value,) in file_stat.columns([entry], follow=False)] == list(file_stat.of_path(path))
 
 
 @on_windows
 def test_o08_the_time_of_change_is_no_time_of_creation(tmp_path: Path) -> None:
     """A rewrite whose date was put back shows in the status, and so does a new file under the old name."""
     path = absolute(os.fsencode(write(tmp_path / "a", b"A" * _N)))
-    seen = [status.of_path(path)]
+    seen = [file_stat.of_path(path)]
     for remake in (False, True):  # Windows gives a name that returns within 15 seconds its old creation time
         time.sleep(0.05)
         if remake:
             (tmp_path / "a").unlink()
         (tmp_path / "a").write_bytes(b"B" * _N)
         os.utime(tmp_path / "a", ns=(seen[0].modified_ns,) * 2)
-        seen.append(status.of_path(path))
+        seen.append(file_stat.of_path(path))
     assert len({(s.size, s.modified_ns) for s in seen}) == 1
     assert seen[0].changed_ns < seen[1].changed_ns < seen[2].changed_ns
 
@@ -217,11 +219,11 @@ def test_b42_folders_that_differ_in_case_only(tmp_path: Path, scan_json: Any) ->
     assert groups(scan_json(tmp_path, "--no-cache")) == want
 
 
-def _lister(**options: Any) -> lister.Lister:
+def _lister(**options: Any) -> scanner.FolderScanner:
     """Return what lists folders by the rules of a scan."""
     config = ScanConfig(roots=["x"], **options)
     rules = {"one_file_system": False, "follow": config.follow_symlinks, "cloud_files": config.cloud_files}
-    return lister.Lister(Filters.of(config), frozenset(), frozenset(), **rules)
+    return scanner.FolderScanner(Filters.of(config), frozenset(), frozenset(), **rules)
 
 
 _TAGS = [
@@ -300,9 +302,9 @@ def test_b68_others_rename_and_delete_what_we_read(tmp_path: Path, monkeypatch: 
     """While a file is read another program may write to it, rename it and delete it, and the rest is still found."""
     for name in "abcde":
         sparse(tmp_path / name, 1 << 20)
-    usual, begun = mapped.PlainReader.window, []
+    usual, begun = readers.PlainReader.window, []
 
-    def window(self: mapped.PlainReader, offset: int, length: int) -> Any:
+    def window(self: readers.PlainReader, offset: int, length: int) -> Any:
         if not begun:
             begun.append(offset)
             os.rename(tmp_path / "c", tmp_path / "c2")
@@ -311,7 +313,7 @@ def test_b68_others_rename_and_delete_what_we_read(tmp_path: Path, monkeypatch: 
                 file.write(b"new")
         return usual(self, offset, length)
 
-    monkeypatch.setattr(mapped.PlainReader, "window", window)
+    monkeypatch.setattr(readers.PlainReader, "window", window)
     result = find(tmp_path, jobs=1)
     assert begun
     assert any({"a", "b"} <= group for group in found(result, tmp_path))

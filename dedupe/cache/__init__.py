@@ -1,0 +1,1 @@
+"""What is remembered between scans, and when it may be believed."""

@@ -1,0 +1,1 @@
+"""Lists of checksums: making them and checking them."""

@@ -1,0 +1,1 @@
+"""Which files are equal: fingerprints tell apart, full reads prove.  Knows no cache."""

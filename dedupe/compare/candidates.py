@@ -1,0 +1,85 @@
+"""What goes to those who confirm, and what comes back: sets of files that may be equal, verdicts.  Reads nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import overload
+
+from dedupe.files.classes import Classes
+from dedupe.result import Problem
+
+
+@dataclass(slots=True)
+class CandidateSet:
+    """Files of one size that may be equal."""
+
+    size: int  # bytes of each
+    members: Sequence[int]  # what the caller knows them by
+    paths: Sequence[bytes]
+    stats: Sequence[tuple[int, ...]]  # `Status` as the walk saw them, or plain tuples of the same
+    join: bool = False  # they will be joined with others by digest: each is read to its end, also when alone
+    may_mmap: bool = True  # their file system may be mapped
+
+
+class CandidateBatch(Sequence[CandidateSet]):
+    """Sets that are judged together, in the columns that travel between processes; made into objects where they arrive.
+
+    Args:
+        members, paths, statuses: of all files, set after set.
+        sets: of each set its size in bytes, the count of its files, `join` and `mapped`.
+    """
+
+    __slots__ = ("_members", "_paths", "_sets", "_stats")
+
+    def __init__(
+        self,
+        members: Sequence[int],
+        paths: Iterable[bytes],
+        stats: Iterable[tuple[int, ...]],
+        sets: Sequence[tuple[int, int, bool, bool]],
+    ) -> None:
+        self._members = members
+        self._paths = paths
+        self._stats = stats
+        self._sets = sets
+
+    @property
+    def files(self) -> int:
+        """Return how many files there are in all sets together."""
+        return len(self._members)
+
+    @property
+    def join(self) -> bool:
+        """Return whether any of the sets will be joined with others."""
+        return any(join for _, _, join, _ in self._sets)
+
+    def __len__(self) -> int:
+        return len(self._sets)
+
+    def __iter__(self) -> Iterator[CandidateSet]:
+        paths, stats, end = list(self._paths), list(self._stats), 0
+        for size, count, join, may_mmap in self._sets:
+            first, end = end, end + count
+            part = slice(first, end)
+            yield CandidateSet(size, self._members[part], paths[part], stats[part], join, may_mmap)
+
+    @overload
+    def __getitem__(self, n: int) -> CandidateSet: ...
+
+    @overload
+    def __getitem__(self, n: slice) -> Sequence[CandidateSet]: ...
+
+    def __getitem__(self, n: int | slice) -> CandidateSet | Sequence[CandidateSet]:
+        return list(self)[n]
+
+
+@dataclass(slots=True)
+class Verdict:
+    """What became of the sets of a batch: classes of their members, each with a digest (None if none was asked for)."""
+
+    classes: Classes = field(default_factory=Classes)
+    problems: list[Problem] = field(default_factory=list)
+    bytes_read: int = 0
+    seconds: float = 0.0  # that it took
+    apart: list[tuple[bytes, Sequence[int]]] = field(default_factory=list)  # marks of members that were told apart

@@ -1,0 +1,272 @@
+"""Sets of likely equal files to classes of proven equal content.  Decides nothing by a fingerprint.
+
+The files of a set are read in step, window by window.  Each window is compared with that of the first file of its
+class; only the first file of a class is hashed.  A file alone in its class is not read any further.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Iterable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import xxhash
+
+from dedupe.compare.candidates import CandidateSet, Verdict
+from dedupe.compare.divergence import divergence_at
+from dedupe.digests.base import Backend, Hasher
+from dedupe.result import Problem, ProblemKind
+from dedupe.storage import file_stat, problems
+from dedupe.storage.readers import GRANULARITY, Reader, Window, reader
+from dedupe.workers import counters
+
+if TYPE_CHECKING:
+    from dedupe.digests.memory import Pinned
+
+AT_ONCE = 48  # files open at one time in a worker
+SMALL = 256 << 10  # bytes; smaller files cost less to read whole than to map
+_WINDOW = 8 << 20  # bytes of a window, at most
+_IN_MEMORY = 64 << 20  # bytes of all windows of a set together, at most
+_STEP = 1 << 20  # bytes compared and hashed at a time, so that a first file's are still in the core's cache
+
+
+@dataclass(slots=True, eq=False)
+class _Open:
+    """A file that is being read."""
+
+    position: int  # in the set
+    descriptor: int
+    reader: Reader
+    window: Window | None = None
+    pinned: Pinned | None = None
+
+    def advance(self, offset: int, length: int) -> None:
+        """Move on to the next window."""
+        from dedupe.digests.memory import Pinned  # brings ctypes, which small files and remembered ones need not
+
+        self.release()
+        self.window = self.reader.window(offset, length)
+        if self.window is None:
+            raise EOFError
+        self.pinned = Pinned(self.window)
+
+    def address(self) -> int:
+        """Return where the current window lies."""
+        assert self.pinned is not None
+        return self.pinned.address
+
+    def feed(self, hasher: Hasher, at: int, length: int) -> None:
+        """Hash a part of the current window where it lies."""
+        assert self.window is not None
+        with memoryview(self.window) as whole, whole[at : at + length] as part:
+            hasher.update(part)
+
+    def divergence_at(self, offset: int, at: int, length: int) -> bytes:
+        """Return the mark of a part of the window, which begins at `offset` in the file."""
+        assert self.window is not None
+        with memoryview(self.window) as whole, whole[at : at + length] as part:
+            return divergence_at(offset + at, part)
+
+    def release(self) -> None:
+        """Let go of the window, which nothing may refer to when its map is closed."""
+        if self.pinned is not None:
+            self.pinned.close()
+        self.pinned = self.window = None
+
+    def close(self) -> None:
+        """Let go of the window and close the file."""
+        self.release()
+        self.reader.close()
+
+
+@dataclass(slots=True)
+class _Class:
+    """Files that were equal so far, and the digest of what they share."""
+
+    files: list[_Open]
+    hasher: Hasher | None
+    divergences: bytes = b""  # of where others were different
+
+
+@dataclass(frozen=True, slots=True)
+class Confirmer:
+    """Judges batches of sets; a picklable task for `Pool`."""
+
+    algorithm: str
+    backend: Backend | None  # None: compare only
+    follow: bool = False
+
+    def __call__(self, batch: Iterable[CandidateSet], *, may_mmap: bool) -> Verdict:
+        """Return the verdict on all sets of a batch."""
+        begun = time.perf_counter()
+        verdict = Verdict()
+        for s in batch:
+            if s.size <= SMALL:
+                self._small(s, verdict)
+            else:
+                self._large(s, verdict, may_mmap=may_mmap and s.may_mmap)
+        verdict.seconds = time.perf_counter() - begun
+        return verdict
+
+    def lost(self, batch: Iterable[CandidateSet]) -> Verdict:
+        """Return problems for a batch whose workers died, also with plain reads."""
+        message = "could not be read: its reader died"
+        return Verdict(problems=[Problem(p, ProblemKind.IO, message) for s in batch for p in s.paths])
+
+    def _hasher(self, size: int, data: bytes = b"", *, join: bool) -> Hasher | None:
+        """Return a hasher for a file of `size` bytes, or None where no digest is asked for."""
+        if self.backend is not None:
+            return self.backend.hasher(self.algorithm, data, size_hint=size)
+        # Only to say which classes should be compared with each other; not by xxh3, whose collisions can be made: they
+        # would be compared without end.
+        return hashlib.sha256(data) if join else None
+
+    def _small(self, s: CandidateSet, verdict: Verdict) -> None:
+        """Judge files that fit in memory: read each at once, compare it with the first of each class."""
+        contents, members = self._contents(s, verdict)
+        if contents and contents.count(contents[0]) == len(contents):  # nearly always
+            parts: Sequence[tuple[bytes, Sequence[int]]] = [(contents[0], members)]
+        else:
+            parts = _parts(contents, members)
+            verdict.apart += [(divergence_at(0, content), part) for content, part in parts] if len(parts) > 1 else ()
+        for content, part in parts:
+            if len(part) > 1 or s.join:
+                hasher = self._hasher(s.size, content, join=s.join)
+                verdict.classes.append(hasher.digest() if hasher else None, part)
+        verdict.bytes_read += s.size * len(s.paths)
+        counters.advance(s.size * len(s.paths))
+
+    def _contents(self, s: CandidateSet, verdict: Verdict) -> tuple[list[bytes], Sequence[int]]:
+        """Return all bytes of each file of a set that can be read and has not changed, and those files."""
+        contents = []
+        failed = set()
+        for n, path, expected in zip(range(len(s.paths)), s.paths, s.stats, strict=True):
+            try:
+                data, seen = file_stat.content_and_status(path, s.size, follow=self.follow)
+            except OSError as error:
+                verdict.problems.append(problems.of_error(path, error))
+                failed.add(n)
+                continue
+            if seen == expected and len(data) == s.size:
+                contents.append(data)
+            else:
+                kind = ProblemKind.CHANGED if seen != expected else ProblemKind.SHORT_READ
+                verdict.problems.append(problems.of_kind(path, kind))
+                failed.add(n)
+        return contents, [m for n, m in enumerate(s.members) if n not in failed] if failed else s.members
+
+    def _large(self, s: CandidateSet, verdict: Verdict, *, may_mmap: bool) -> None:
+        """Judge files window by window, again without those that failed or changed, until none does."""
+        left = list(range(len(s.paths)))
+        while len(left) > 1 or (left and s.join):
+            bad: dict[int, Problem] = {}
+            told = Verdict()
+            with ExitStack() as stack:
+                files = self._open(s, left, bad, stack, may_mmap=may_mmap)
+                classes = self._in_step(s, files, bad, told) if not bad else []
+                self._look_again(s, [f for c in classes for f in c.files], bad)
+            verdict.problems += bad.values()
+            verdict.bytes_read += told.bytes_read
+            if not bad:
+                for c in classes:
+                    members = [s.members[f.position] for f in c.files]
+                    verdict.classes.append(c.hasher.digest() if c.hasher else None, members)
+                    if c.divergences:
+                        told.apart.append((c.divergences, members))
+                verdict.apart += told.apart
+                break
+            left = [i for i in left if i not in bad]
+
+    def _open(
+        self, s: CandidateSet, positions: Sequence[int], bad: dict[int, Problem], stack: ExitStack, *, may_mmap: bool
+    ) -> list[_Open]:
+        files = []
+        for i in positions:
+            try:
+                descriptor = file_stat.open_file(s.paths[i], follow=self.follow)
+                file = _Open(i, descriptor, reader(descriptor, may_mmap=may_mmap))
+                stack.callback(file.close)
+                if file_stat.of_descriptor(descriptor) != s.stats[i]:
+                    bad[i] = problems.of_kind(s.paths[i], ProblemKind.CHANGED)
+                files.append(file)
+            except OSError as error:
+                bad[i] = problems.of_error(s.paths[i], error)
+        return files
+
+    def _in_step(self, s: CandidateSet, files: list[_Open], bad: dict[int, Problem], verdict: Verdict) -> list[_Class]:
+        """Read all files in step and return the classes left at the end; stop early once a file fails."""
+        classes = [_Class(files, self._hasher(s.size, join=s.join))]
+        window = max(GRANULARITY, min(_WINDOW, _IN_MEMORY // len(files)) // GRANULARITY * GRANULARITY)
+        for offset in range(0, s.size, window):
+            length = min(window, s.size - offset)
+            for file in (f for c in classes for f in c.files):
+                try:
+                    file.advance(offset, length)
+                except EOFError:
+                    bad[file.position] = problems.of_kind(s.paths[file.position], ProblemKind.SHORT_READ)
+                except OSError as error:
+                    bad[file.position] = problems.of_error(s.paths[file.position], error)
+            if bad:
+                return []
+            for at in range(0, length, _STEP):
+                step = min(_STEP, length - at)
+                count = step * sum(len(c.files) for c in classes)
+                parts = [part for c in classes for part in _split(c, offset, at, step)]
+                classes = [c for c in parts if len(c.files) > 1 or s.join]
+                dropped = [c for c in parts if len(c.files) == 1 and not s.join]
+                for c in classes:
+                    if c.hasher is not None:
+                        c.files[0].feed(c.hasher, at, step)
+                verdict.bytes_read += count
+                counters.advance(count)
+                self._look_again(s, [c.files[0] for c in dropped], bad)
+                for c in dropped:
+                    verdict.apart.append((c.divergences, [s.members[c.files[0].position]]))
+                    c.files[0].close()
+                if bad:  # what the changed file was compared with proves nothing: it may have stood for others
+                    return []
+            if not classes:
+                break
+        return classes
+
+    def _look_again(self, s: CandidateSet, files: Sequence[_Open], bad: dict[int, Problem]) -> None:
+        """Find the files that changed while they were read."""
+        for file in files:
+            if file_stat.of_descriptor(file.descriptor) != s.stats[file.position]:
+                bad[file.position] = problems.of_kind(s.paths[file.position], ProblemKind.CHANGED)
+
+
+def _split(c: _Class, offset: int, at: int, length: int) -> list[_Class]:
+    """Return the parts of a class whose next bytes are equal: `length` of them, `at` in the window at `offset`."""
+    from dedupe.digests.memory import equal
+
+    parts, files = [], c.files
+    while files:
+        address = files[0].address() + at
+        same = [f for f in files if f is files[0] or equal(address, f.address() + at, length)]
+        parts.append(same)
+        files = [f for f in files if f not in same] if len(same) < len(files) else []
+    if len(parts) == 1:
+        return [c]
+    hashers = [c.hasher] + [c.hasher.copy() if c.hasher else None for _ in parts[1:]]
+    return [
+        _Class(same, hasher, c.divergences + same[0].divergence_at(offset, at, length))
+        for same, hasher in zip(parts, hashers, strict=True)
+    ]
+
+
+def _parts(contents: Sequence[bytes], members: Sequence[int]) -> list[tuple[bytes, list[int]]]:
+    """Return each content that there is, and the members that have it."""
+    found: dict[bytes, list[tuple[bytes, list[int]]]] = {}
+    for content, member in zip(contents, members, strict=True):
+        same_key = found.setdefault(xxhash.xxh3_128_digest(content), [])
+        for other, part in same_key:
+            if other == content:
+                part.append(member)
+                break
+        else:
+            same_key.append((content, [member]))
+    return [part for same_key in found.values() for part in same_key]

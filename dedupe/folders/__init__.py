@@ -1,0 +1,1 @@
+"""Which whole folders hold the same.  Reads nothing."""

@@ -1,0 +1,1 @@
+"""A scan's phases, one module each: values in, values out."""

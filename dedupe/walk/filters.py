@@ -1,0 +1,113 @@
+"""Which names and sizes take part, and why others do not.  Decides on names and numbers alone, before any stat.
+
+A pattern without a slash is matched against the name, one with a slash against the end of the path, or against the
+whole path where it starts with a slash; `*` matches any characters, slashes too.  Case counts, except on Windows.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import os
+import re
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from dedupe.config import ScanConfig
+from dedupe.result import SkipReason
+from dedupe.storage import mounts
+from dedupe.storage.paths import outside
+
+# Recycle bins, snapshots of whole folders, and what systems keep for themselves: copies that are no duplicates.
+_DEFAULT_EXCLUDES = re.compile(
+    rb"\$recycle\.bin|recycler|recycled|\.trash|\.trash-\d+|\.trashes|system volume information"
+    rb"|\.snapshots?|\.zfs|@eadir|lost\+found",
+    re.IGNORECASE,
+)
+_TRASH = b"/.local/share/Trash"
+
+
+@dataclass(frozen=True, slots=True)
+class _Patterns:
+    """Patterns of one kind, for names and for whole paths; either may be none."""
+
+    names: re.Pattern[str] | None
+    paths: re.Pattern[str] | None
+
+    @classmethod
+    def of(cls, patterns: Iterable[str]) -> _Patterns | None:
+        """Compile the patterns; none at all gives None."""
+        names: list[str] = []
+        paths: list[str] = []
+        for pattern in patterns:
+            native = pattern.replace("/", os.sep).rstrip(os.sep)
+            if os.sep not in native:
+                names.append(fnmatch.translate(native))
+            else:
+                whole = native if os.path.isabs(native) or native.startswith("*") else f"*{os.sep}{native}"
+                between = f"{os.sep}**{os.sep}"  # stands for no folder too
+                paths += [fnmatch.translate(p) for p in {whole, whole.replace(between, os.sep)}]
+        flags = re.IGNORECASE if sys.platform == "win32" else 0
+        compiled = [re.compile("|".join(p), flags) if p else None for p in (names, paths)]
+        return cls(*compiled) if names or paths else None
+
+    def match(self, folder: bytes, name: bytes) -> bool:
+        """Return whether an entry of a folder (which ends in a separator) is meant."""
+        if self.names and self.names.match(os.fsdecode(name)):
+            return True
+        return bool(self.paths and self.paths.match(os.fsdecode(outside(folder) + name)))
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """The rules of one scan; picklable, so that workers can walk by them."""
+
+    include: _Patterns | None
+    exclude: _Patterns | None
+    default_excludes: bool
+    pseudo: frozenset[bytes]
+    min_size: int
+    max_size: int
+
+    @classmethod
+    def of(cls, config: ScanConfig) -> Filters:
+        """Return the rules that a configuration asks for."""
+        return cls(
+            include=_Patterns.of(config.include),
+            exclude=_Patterns.of(config.exclude),
+            default_excludes=config.default_excludes,
+            pseudo=mounts.pseudo() if config.default_excludes else frozenset(),
+            min_size=config.min_size,
+            max_size=sys.maxsize if config.max_size is None else config.max_size,
+        )
+
+    @property
+    def any_names(self) -> bool:
+        """Return whether files need to be asked for by name at all."""
+        return self.include is not None or self.exclude is not None
+
+    def of_file(self, folder: bytes, name: bytes) -> SkipReason | None:
+        """Return why a file is left out for its name, or None."""
+        if self.exclude and self.exclude.match(folder, name):
+            return SkipReason.EXCLUDED
+        if self.include and not self.include.match(folder, name):
+            return SkipReason.NOT_INCLUDED
+        return None
+
+    def of_folder(self, path: bytes) -> SkipReason | None:
+        """Return why a folder is not entered, or None."""
+        folder, name = os.path.split(path)
+        if self.default_excludes:
+            if path in self.pseudo:
+                return SkipReason.PSEUDO_FILE_SYSTEM
+            if _DEFAULT_EXCLUDES.fullmatch(name) or path.endswith(_TRASH):
+                return SkipReason.DEFAULT_EXCLUDE
+        if self.exclude and self.exclude.match(os.path.join(folder, b""), name):
+            return SkipReason.EXCLUDED
+        return None
+
+    def of_size(self, size: int) -> SkipReason:
+        """Return why a file of `size` bytes, which is not within bounds, is left out."""
+        if size > self.max_size:
+            return SkipReason.TOO_LARGE
+        return SkipReason.TOO_SMALL if size else SkipReason.EMPTY
