@@ -41,6 +41,14 @@ class SkipReason(StrEnum):
     OWN_OUTPUT = "own-output"
 
 
+class NameKind(StrEnum):
+    """What a further name of a physical file is."""
+
+    HARD_LINK = "hard link"
+    SYMBOLIC_LINK = "symbolic link"
+    MOUNTED = "mounted"  # the same folder reached through another mount
+
+
 class File(NamedTuple):  # not a frozen dataclass: a report makes one for each file, at a third of the time
     """One physical file of a group.  Paths are absolute, as the user reached them, in the file system's bytes."""
 

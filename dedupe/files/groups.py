@@ -56,7 +56,8 @@ def _rows(table: FileTable, links: Mapping[int, Sequence[int]], members: Sequenc
     others: Iterable[tuple[bytes, ...]] = repeat((), len(members))
     if links:
         others = [tuple(outside_all(table.paths(links[i]))) if i in links else () for i in members]
-    return zip(outside_all(table.paths(members)), modified_ns, pick(table.device), inode, others, strict=True)
+    device = [table.volumes[v].device for v in pick(table.volume)]
+    return zip(outside_all(table.paths(members)), modified_ns, device, inode, others, strict=True)
 
 
 class FoundGroups(Sequence[Group]):
