@@ -12,7 +12,7 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate, groupby
-from typing import Any
+from typing import Any, NamedTuple
 
 from dedupe.cache import row_checksum
 from dedupe.compare import fingerprint
@@ -36,15 +36,25 @@ class Query:
     packed_stats: bytes  # of `seals`: what the files' status is now
 
 
+class RememberedRow(NamedTuple):
+    """What is remembered of one file."""
+
+    fingerprint: bytes
+    digest: bytes  # empty where none is known
+    divergences: bytes  # likewise
+
+
 @dataclass(slots=True)
 class Recalled:
     """What may be believed of the files of one batch."""
 
     members: list[int] = field(default_factory=list)
-    prints: list[bytes] = field(default_factory=list)  # of each of them
+    fingerprints: list[bytes] = field(default_factory=list)  # of each of them
     digested: list[int] = field(default_factory=list)  # those whose digest is known too
     digests: list[bytes] = field(default_factory=list)
     divergences: dict[int, bytes] = field(default_factory=dict)  # of those that have some
+    # by member: a file whose change time tells nothing.  It counts only if the fingerprint that is read now is the same
+    unverified: dict[int, RememberedRow] = field(default_factory=dict)
 
 
 def batches(table: FileTable, members: Sequence[int]) -> Iterator[Query]:
@@ -111,7 +121,7 @@ def _found(best: dict[int, tuple[bytes, bytes, bytes]]) -> Recalled:
     found = Recalled(sorted(best))
     for member in found.members:
         print_, digest, divergences = best[member]
-        found.prints.append(print_)
+        found.fingerprints.append(print_)
         if digest:
             found.digested.append(member)
             found.digests.append(digest)

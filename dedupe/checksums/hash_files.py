@@ -14,28 +14,33 @@ from dataclasses import dataclass, replace
 from typing import BinaryIO
 
 from dedupe.cache.store import Cache
-from dedupe.compare.candidates import CandidateBatch
-from dedupe.compare.confirm import Confirmer
-from dedupe.compare.fingerprint import Fingerprinter, batches, pace
+from dedupe.compare.method import Method
+from dedupe.compare.tuning import MEASURED, Tuning
 from dedupe.config import ScanConfig
-from dedupe.digests.choose import any_of, choose
 from dedupe.files.table import FileTable
 from dedupe.progress import Progress
 from dedupe.result import Problem, ProblemKind, SkipReason
+from dedupe.scan.fingerprints import read_fingerprints
+from dedupe.scan.hash_whole import HashedFile, hash_whole
+from dedupe.scan.recall import Known, recall
+from dedupe.scan.session import Session
 from dedupe.storage import file_stat, mounts, problems, volumes
+from dedupe.storage.opener import Opener, read_at
 from dedupe.storage.paths import absolute, outside
 from dedupe.walk.walker import walk
 from dedupe.workers.pool import Pool
-from dedupe.workers.read_order import ReadOrder
 
 STDIN = b"-"
 _PIECE = 1 << 20  # bytes of standard input at a time
-_BATCH_FILES, _BATCH_BYTES = 64, 8 << 20  # some milliseconds of work for a worker
+_OPENER = Opener()  # a link that is named has been followed before: what is opened is a file
 
 
 @dataclass(frozen=True, slots=True)
 class Hashed:
-    """A file by the name that the user gave it, with its digest, or with the problem why there is none."""
+    """A file by the name that the user gave it, with its digest or the reason why there is none.
+
+    A file that has rotted has both: a digest of what it holds now, and the problem.
+    """
 
     name: bytes
     digest: bytes | None = None
@@ -50,7 +55,7 @@ class HashConfig:
     backend: str = "auto"
     cache: str | bytes | None = None  # the cache's file; None remembers nothing
     jobs: int | None = None  # readers at once; None means one a core
-    use_cache: bool = True  # a remembered digest may stand for a file; if not, it is read all the same
+    use_cache: bool = False  # let a remembered digest stand for a file; otherwise every file is read
 
 
 class Hashing:
@@ -60,36 +65,40 @@ class Hashing:
         BackendError: nobody here computes the algorithm.
     """
 
-    def __init__(self, config: HashConfig, progress: Progress, stdin: BinaryIO) -> None:
-        cache = os.fsencode(config.cache) if config.cache is not None else None
-        self._algorithm = config.algorithm
-        self._use_cache = config.use_cache
-        any_of(config.algorithm, config.backend)  # what nobody can do makes no cache
-        self._cache = Cache(cache, config.algorithm, time.time_ns())
+    def __init__(self, config: HashConfig, progress: Progress, stdin: BinaryIO, tuning: Tuning = MEASURED) -> None:
+        path = os.fsencode(config.cache) if config.cache is not None else None
+        method = Method.of(config.algorithm, config.backend)  # what nobody can do makes no cache
+        cache = Cache(path, method.algorithm, time.time_ns())
         try:
-            found = choose(config.algorithm, config.backend, measurements=self._cache.measurements)
+            self._method, self.choice = method.chosen(config.backend, cache.measurements)
         except BaseException:
-            self._cache.close()
+            cache.close()
             raise
-        self._backend, self.choice = found
-        self._jobs = config.jobs
         mounts.forget()
-        self._pool = Pool(config.jobs)
-        self._progress = progress
+        self._session = Session(
+            roots=(),
+            method=self._method,
+            backend=config.backend,
+            cache=cache,
+            pool=Pool(config.jobs),
+            progress=progress,
+            opener=_OPENER,
+            jobs=config.jobs,
+            tuning=tuning,
+        )
+        self._use_cache = config.use_cache
         self._stdin = stdin
 
     def __enter__(self) -> Hashing:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        self._progress.end()
-        self._pool.stop(at_once=kind is not None)
-        self._cache.close()
+        self._session.__exit__(kind)
 
     @property
     def notes(self) -> Sequence[str]:
         """Sentences for the user, such as a cache that could not be used."""
-        return self._cache.notes
+        return self._session.cache.notes
 
     def files_below(self, folder: bytes) -> tuple[list[bytes], list[Problem], dict[SkipReason, int]]:
         """Return the names of all files below a folder, sorted, and what could not or should not be listed.
@@ -98,7 +107,7 @@ class Hashing:
         """
         root = absolute(folder)
         config = ScanConfig(roots=[root], min_size=0, default_excludes=False)
-        found = walk(config, [root], self._pool, self._cache.files)
+        found = walk(config, [root], self._session.pool, self._session.cache.files)
         prefix = len(os.path.join(root, b""))
         paths = sorted(found.table.paths(range(len(found.table))))
         unlisted = [replace(problem, path=outside(problem.path)) for problem in found.problems]
@@ -118,8 +127,9 @@ class Hashing:
             else:
                 where.append(place)
         following = 0
-        for i, result in self._results(table):
-            found[where[i]] = Hashed(names[where[i]], *result)
+        for each in self._results(table):
+            place = where[each.member]
+            found[place] = Hashed(names[place], each.digest, each.problem)
             while following in found:
                 yield found.pop(following)
                 following += 1
@@ -127,60 +137,28 @@ class Hashing:
             yield found[place]
 
     def _of_stdin(self) -> bytes:
-        hasher = self._backend.hasher(self._algorithm)
+        hasher = self._method.hasher(None, needs_digest=True)
+        assert hasher is not None
         while piece := self._stdin.read(_PIECE):
             hasher.update(piece)
         return hasher.digest()
 
-    def _results(self, table: FileTable) -> Iterator[tuple[int, tuple[bytes | None, Problem | None]]]:
-        """Yield digest or problem of every entry, by its index, as they are found."""
-        prints: dict[int, bytes] = {}
-        known = set()
-        for recalled in self._cache.recall(table, range(len(table)), self._pool):
-            prints.update(zip(recalled.members, recalled.prints, strict=True))
-            if self._use_cache:
-                known.update(recalled.digested)
-                for i, value in zip(recalled.digested, recalled.digests, strict=True):
-                    yield i, (value, None)
-        reading = ReadOrder(table, self._jobs)
-        unknown = array("I", reading.in_order([i for i in range(len(table)) if i not in known], int))
-        total = sum(table.size[i] for i in unknown)
-        self._progress.begin("hash", total, in_bytes=True)
-        self._pool.start_if_worthwhile(len(unknown), total)
-        if self._cache.usable:
-            self._fingerprint(table, array("I", (i for i in unknown if i not in prints)), prints, reading.at_once)
-        begun = self._pool.counted()
-        for batch, verdict in self._pool.run(
-            Confirmer(self._algorithm, self._backend),
-            _batches(table, unknown),
-            at_once=reading.at_once,
-            tick=lambda count: self._tick(count - begun),
-        ):
-            digests = {i: digest for digest, (i,) in verdict.classes}
-            failed = {problem.path: problem for problem in verdict.problems}
-            # a row must have the fingerprint too
-            learnt = {i: value for i, value in digests.items() if value is not None and i in prints}
-            self._cache.remember(table, learnt, prints.get, learnt)
-            for s in batch:
-                (i,) = s.members
-                digest = digests.get(i)
-                yield i, (digest, None if digest else failed[s.paths[0]])
-        self._progress.end()
+    def _results(self, table: FileTable) -> Iterator[HashedFile]:
+        """Yield what is known or found of every file, as it is."""
+        session = self._session
+        known = recall(session, table, [range(len(table))])
+        unknown: Sequence[int] = range(len(table))
+        if self._use_cache:
+            self._verify(table, known)
+            unknown = [i for i in unknown if i not in known.digests]
+            yield from (HashedFile(i, known.digests.get(i)) for i in range(len(table)) if i in known.digests)
+        yield from hash_whole(session, table, unknown, self._method, known)
 
-    def _tick(self, done: int) -> None:
-        """Tell how far hashing is, and have the cache write what is due, however long one file takes."""
-        self._progress.reach(done)
-        self._cache.commit_if_due()
-
-    def _fingerprint(
-        self, table: FileTable, members: array[int], prints: dict[int, bytes], at_once: int | None
-    ) -> None:
-        """Add the fingerprints without which nothing can be remembered; whatever fails will fail again when hashed."""
-        size = pace()
-        for batch, results in self._pool.run(Fingerprinter(), batches(table, members, size), at_once=at_once):
-            size.took(len(batch.members), results.seconds)
-            found = zip(batch.members, results.values, strict=True)
-            prints.update((i, value) for i, value in found if value is not None)
+    def _verify(self, table: FileTable, known: Known) -> None:
+        """Find out which digests of files without change times still count; whatever fails is told when it is read."""
+        if known.unverified:
+            with self._session.phase("fingerprint", len(known.unverified)):
+                read_fingerprints(self._session, table, sorted(known.unverified), known)
 
 
 def _enter(table: FileTable, name: bytes) -> Problem | None:
@@ -208,26 +186,8 @@ def _enter(table: FileTable, name: bytes) -> Problem | None:
 
 
 def _holds_data(path: bytes) -> bool:
-    descriptor = file_stat.open_file(path)
+    descriptor = _OPENER.open(path)
     try:
-        return bool(file_stat.read_at(descriptor, 1, 0))
+        return bool(read_at(descriptor, 1, 0))
     finally:
         os.close(descriptor)
-
-
-def _batches(table: FileTable, members: Sequence[int]) -> Iterator[CandidateBatch]:
-    """Yield the files as sets of one, each to be read to its end, in batches of about equal cost."""
-    part, size = array("I"), 0
-    for i in members:
-        part.append(i)
-        size += table.size[i]
-        if len(part) >= _BATCH_FILES or size >= _BATCH_BYTES:
-            yield _batch(table, part)
-            part, size = array("I"), 0
-    if part:
-        yield _batch(table, part)
-
-
-def _batch(table: FileTable, members: array[int]) -> CandidateBatch:
-    sets = [(table.size[i], 1, True, mounts.may_map(table.folders[table.folder[i]])) for i in members]
-    return CandidateBatch(members, table.packed_paths(members), table.packed_stats(members), sets)

@@ -18,7 +18,10 @@ from dedupe.cache import write_buffer
 from dedupe.cache.store import Cache
 from dedupe.cache.write_buffer import RACY_NS
 from dedupe.compare import fingerprint
+from dedupe.compare.tuning import MEASURED, Tuning
+from dedupe.config import ScanConfig
 from dedupe.files.table import FileTable
+from dedupe.find import find_duplicates
 from dedupe.storage.file_stat import FileStat
 from dedupe.storage.paths import absolute
 from dedupe.workers.pool import Pool
@@ -218,7 +221,7 @@ def test_b30_another_mount_point_costs_a_read(warm: Any, tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("jobs", JOBS)
-@pytest.mark.parametrize("phase", ["same_size", "same_content"])
+@pytest.mark.parametrize("phase", ["group_by_size", "confirm"])
 @pytest.mark.parametrize("size", [20_000, _N, 20 << 20])
 def test_b32_changed_after_the_walk(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, between: Any, phase: str, size: int, jobs: int
@@ -231,7 +234,7 @@ def test_b32_changed_after_the_walk(
     between(phase, lambda: write(top / "a", b"B").touch() or os.truncate(top / "a", size))
     result = find(top, cache=cache, jobs=jobs)
     assert found(result, top) == {frozenset("bc")}
-    if phase == "same_content":
+    if phase == "confirm":
         assert kinds(result) == {"a": "changed"}
     assert absolute(os.fsencode(top / "a")) not in _with_digest(cache)
     assert absolute(os.fsencode(top / "b")) in _with_digest(cache)
@@ -242,7 +245,7 @@ def test_b32_same_bytes_but_touched_meanwhile(tmp_path: Path, between: Any, jobs
     """A file that was touched meanwhile is left out even if the bytes read were equal."""
     for name in "abc":
         sparse(tmp_path / name, 20 << 20)
-    between("same_content", lambda: os.utime(tmp_path / "a"))
+    between("confirm", lambda: os.utime(tmp_path / "a"))
     result = find(tmp_path, jobs=jobs)
     assert found(result, tmp_path) == {frozenset("bc")}
     assert kinds(result) == {"a": "changed"}
@@ -315,11 +318,11 @@ def test_b38_other_algorithm_or_sample_layout(warm: Any, monkeypatch: pytest.Mon
             assert found(result, top) == found(want, top)
             assert result.groups[0].digest == want.groups[0].digest
     monkeypatch.setattr(fingerprint, "LAYOUT", fingerprint.LAYOUT + 1)
-    monkeypatch.setattr(fingerprint, "SAMPLE", fingerprint.SAMPLE * 2)
-    other = find(top, cache=cache)
+    config, tuning = ScanConfig(roots=[top], cache=cache), Tuning(sample=MEASURED.sample * 2)
+    other = find_duplicates(config, tuning=tuning)
     assert found(other, top) == {frozenset("ab")}
     assert other.totals.cache_hits == 0
-    assert find(top, cache=cache).totals.cache_hits == 3
+    assert find_duplicates(config, tuning=tuning).totals.cache_hits == 3
 
 
 @_tree
@@ -399,7 +402,6 @@ def test_b32_the_first_file_changes_between_two_comparisons(
         return same
 
     monkeypatch.setattr(memory, "equal", changing)
-    monkeypatch.setattr(confirm, "_WINDOW", window)
     judge = confirm.Confirmer.__call__
 
     def in_maps(self: confirm.Confirmer, batch: Any, *, may_mmap: bool) -> Any:
@@ -407,7 +409,7 @@ def test_b32_the_first_file_changes_between_two_comparisons(
 
     monkeypatch.setattr(confirm.Confirmer, "__call__", in_maps)
     paths = sorted(tmp_path.iterdir())
-    result = find(*paths, jobs=1)
+    result = find_duplicates(ScanConfig(roots=paths, jobs=1), tuning=Tuning(window=window))
     assert compared > 4
     assert not any({"b", "c"} <= g for g in found(result, tmp_path))
     assert kinds(result) == {"a": "changed"}

@@ -198,14 +198,14 @@ def test_wrong_usage(folder: Path, arguments: list[str]) -> None:
 
 def test_check_reads_although_remembered(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A remembered digest spares reading a file, except to verify it: a disk that lost it must be found out."""
-    from dedupe.checksums import hash_files
-
     Path("x").write_bytes(b"x" * 100_000)
     os.utime("x", ns=(1, 1))
     time.sleep(RACY_NS / 1e9 + 0.1)  # until then nothing is believed
     read: list[int] = []
-    batches = hash_files._batches
-    monkeypatch.setattr(hash_files, "_batches", lambda e, members: read.append(len(members)) or batches(e, members))
+    batches = hash_whole._batches
+    monkeypatch.setattr(
+        hash_whole, "_batches", lambda table, members, t: read.append(len(members)) or batches(table, members, t)
+    )
     arguments = ["hash", "--cache", "../cache.db"]
     listed = [CliRunner().invoke(app, [*arguments, "x"]).stdout_bytes for _ in range(2)]
     Path("../sums").write_bytes(listed[0])

@@ -28,6 +28,7 @@ from dedupe.find import find_duplicates
 from dedupe.progress import Silent
 from dedupe.storage import extents, file_stat, mounts
 from dedupe.storage.file_stat import FileStat
+from dedupe.storage.opener import Opener
 from dedupe.workers import pool, read_order
 from dedupe.workers.pool import Pool
 from dedupe.workers.read_order import Order, ReadOrder, ReadPlan, plan, readers
@@ -147,7 +148,7 @@ def test_an_order_loses_and_adds_nothing(table: tuple[FileTable, list[int]], rot
     sets = [members[n : n + width] for n in range(0, len(members), width)]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(mounts, "rotates", lambda device, _: device in rotate)
-        how = ReadOrder(table, None)
+        how = ReadOrder(table, None, Opener())
         ordered, ordered_sets = list(how.in_order(members, int)), list(how.in_order(sets, itemgetter(0)))
     if rotate.isdisjoint(table.device):
         assert (ordered, ordered_sets) == (members, sets)
@@ -196,9 +197,9 @@ def test_the_order_of_the_disk(tmp_path: Path, kind: str) -> None:
         for yes, order, at_once in ((True, expected, 1), (False, list(range(60)), None)):
             made.rotate(yes)
             mounts.forget()
-            how = ReadOrder(table, None)
+            how = ReadOrder(table, None, Opener())
             assert (list(how.in_order(range(60), int)), how.at_once) == (order, at_once)
-            assert ReadOrder(table, 2).at_once is None
+            assert ReadOrder(table, 2, Opener()).at_once is None
     mounts.forget()
 
 
@@ -214,7 +215,12 @@ def test_what_is_nowhere_on_the_disk_comes_first(rotating: Disk, monkeypatch: py
     for file in files[2:]:
         file.unlink()
     files[3].symlink_to("data")
-    assert [names[i] for i in ReadOrder(table, None).in_order(range(4), int)] == ["hole", "gone", "link", "data"]
+    assert [names[i] for i in ReadOrder(table, None, Opener()).in_order(range(4), int)] == [
+        "hole",
+        "gone",
+        "link",
+        "data",
+    ]
 
 
 @linux
@@ -235,7 +241,7 @@ def test_a_file_system_that_tells_no_place_is_asked_once(tmp_path: Path, monkeyp
 
         monkeypatch.setattr(extents, "first_byte", ask)
         monkeypatch.setattr(mounts, "rotates", lambda *_: True)
-        found = list(ReadOrder(table, None).in_order(range(20), int))
+        found = list(ReadOrder(table, None, Opener()).in_order(range(20), int))
     assert told == [errno.EOPNOTSUPP]
     assert found == sorted(range(20), key=table.inode.__getitem__)
 
