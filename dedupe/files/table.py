@@ -288,7 +288,7 @@ class FileTable:
 
 
 def group_by_key(
-    members: Sequence[int], keys_of: Callable[[Sequence[int]], Sequence[object]], *, at_once: int = 1 << 16
+    members: Sequence[int], keys_of: Callable[[Sequence[int]], Sequence[object]], *, slice_size: int = 1 << 16
 ) -> Iterator[array[int]]:
     """Yield the members that share a key, in sets of two or more, each in the order given.
 
@@ -297,14 +297,14 @@ def group_by_key(
     Args:
         members: indexes of files.
         keys_of: returns the keys of some of the members, in their order.
-        at_once: keys in memory at one time.
+        slice_size: keys in memory at one time.
     """
-    slices = -(-len(members) // at_once) | 1  # odd: sizes love powers of two
+    slices = -(-len(members) // slice_size) | 1  # odd: sizes love powers of two
     parts: Iterable[Sequence[int]] = (members,)
     if slices > 1:
         buckets = [array("I") for _ in range(slices)]
-        for first in range(0, len(members), at_once):
-            part = members[first : first + at_once]
+        for first in range(0, len(members), slice_size):
+            part = members[first : first + slice_size]
             for i, key in zip(part, keys_of(part), strict=True):
                 buckets[hash(key) % slices].append(i)
         parts = iter(buckets)

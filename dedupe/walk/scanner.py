@@ -49,7 +49,7 @@ class FolderScanner:
             pending = listing.pending.pop()
             try:
                 if pending.mount.volume.host != volumes.host():  # its device number means nothing here
-                    pending = pending._replace(mount=_located(pending.folder))
+                    pending = pending._replace(mount=located(pending.folder))
                 if isinstance(pending, PendingFiles):
                     self._shared(listing, pending)
                 else:
@@ -180,7 +180,7 @@ class FolderScanner:
         devices in one folder.
         """
         table, folder = listing.table, listing.table.folders[number]
-        here = _located(folder)
+        here = located(folder)
         if here.volume.device in device:
             table.move_folder(number, here)
         known = {table.mount_of(number).volume.device: table.volume_of(number)}
@@ -197,7 +197,7 @@ class FolderScanner:
                 continue
             table.symlinks.add(i)
             folder, name = os.path.split(os.path.realpath(file.path))
-            target = table.enter(folder, _located(folder), root)
+            target = table.enter(folder, located(folder), root)
             told = (table.size[i], *table.times(i), table.inode_of(i))
             table.add(target, name, told, table.volume[i])
 
@@ -257,7 +257,7 @@ class FolderScanner:
             return False
         mount = within.mount
         if self.one_file_system or child.path in volumes.points() or (self.follow and child.is_symlink()):
-            mount = _located(child.path)
+            mount = located(child.path)
         if self.one_file_system and not mount.volume.is_same(within.top):
             listing.skipped[SkipReason.OTHER_FILE_SYSTEM] += 1
             return False
@@ -301,6 +301,6 @@ def _kept(items: Sequence[T], reasons: Iterable[SkipReason | None], skipped: Cou
     return kept
 
 
-def _located(folder: bytes) -> Mount:
+def located(folder: bytes) -> Mount:
     """Return where a folder lies as this host sees it."""
     return volumes.locate(folder, file_stat.identity(folder, follow=True)[0])
