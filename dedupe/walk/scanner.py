@@ -16,9 +16,10 @@ from typing import TypeVar
 
 from dedupe.result import Problem, ProblemKind, SkipReason
 from dedupe.storage import file_stat, problems, volumes, windows
-from dedupe.storage.volumes import Mount, Volume
+from dedupe.storage.volumes import Volume
 from dedupe.walk.filters import Filters
 from dedupe.walk.listing import Listing, PendingFiles, PendingFolder
+from dedupe.walk.mount_points import begins_a_mount, located, volumes_of
 
 T = TypeVar("T")
 
@@ -150,7 +151,7 @@ class FolderScanner:
         table, size, inode = listing.table, stats[0], stats[-1]
         volume: Sequence[int] | None = None
         if device and (device.count(device[0]) < len(device) or device[0] != table.mount_of(number).volume.device):
-            volume = self._volumes(listing, number, names, device)
+            volume = volumes_of(table, number, names, device)
         least, most = self.filters.min_size, self.filters.max_size
         keep = [least <= n <= most for n in size]
         own: Sequence[bool] = ()
@@ -170,24 +171,6 @@ class FolderScanner:
         if self.follow:
             self._targets(listing, number, first, files)
         return len(names)
-
-    def _volumes(
-        self, listing: Listing, number: int, names: Sequence[bytes], device: Sequence[int]
-    ) -> Sequence[int] | None:
-        """Return the volume of each file where it is not that of the folder's mount.
-
-        A mount may begin with the folder itself, or with single files of it; some file systems show files of several
-        devices in one folder.
-        """
-        table, folder = listing.table, listing.table.folders[number]
-        here = located(folder)
-        if here.volume.device in device:
-            table.move_folder(number, here)
-        known = {table.mount_of(number).volume.device: table.volume_of(number)}
-        for name, each in zip(names, device, strict=True):
-            if each not in known:
-                known[each] = table.enter_volume(volumes.locate(folder + name, each).volume)
-        return [known[each] for each in device] if len(known) > 1 else None
 
     def _targets(self, listing: Listing, number: int, first: int, files: Sequence[os.DirEntry[bytes] | bytes]) -> None:
         """Note which of the files just taken are symbolic links, and take the real names that they lead to."""
@@ -256,7 +239,7 @@ class FolderScanner:
             listing.skipped[reason] += 1
             return False
         mount = within.mount
-        if self.one_file_system or child.path in volumes.points() or (self.follow and child.is_symlink()):
+        if begins_a_mount(child, mount, follow=self.follow, ask=self.one_file_system):
             mount = located(child.path)
         if self.one_file_system and not mount.volume.is_same(within.top):
             listing.skipped[SkipReason.OTHER_FILE_SYSTEM] += 1
@@ -299,8 +282,3 @@ def _kept(items: Sequence[T], reasons: Iterable[SkipReason | None], skipped: Cou
         else:
             skipped[reason] += 1
     return kept
-
-
-def located(folder: bytes) -> Mount:
-    """Return where a folder lies as this host sees it."""
-    return volumes.locate(folder, file_stat.identity(folder, follow=True)[0])
