@@ -13,7 +13,7 @@ from itertools import accumulate, islice, repeat
 
 from dedupe.files.columns import PackedStats, Paths, gather, gather_array, is_contiguous
 from dedupe.storage.file_stat import FileStat
-from dedupe.storage.volumes import NOWHERE, Mount, Volume
+from dedupe.storage.volume import NOWHERE, Mount, Volume
 
 _NATIVE = os.sep.encode()
 _WIDE = 1 << 64

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from dedupe.files.table import FileTable
 from dedupe.storage import file_stat, volumes
-from dedupe.storage.volumes import Mount
+from dedupe.storage.volume import Mount
 
 
 def located(folder: bytes) -> Mount:

@@ -16,7 +16,7 @@ from typing import TypeVar
 
 from dedupe.result import Problem, ProblemKind, SkipReason
 from dedupe.storage import file_stat, problems, volumes, windows
-from dedupe.storage.volumes import Volume
+from dedupe.storage.volume import Volume
 from dedupe.walk.filters import Filters
 from dedupe.walk.listing import Listing, PendingFiles, PendingFolder
 from dedupe.walk.mount_points import begins_a_mount, located, volumes_of

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dedupe.config import AnyPath, ScanConfig
 from dedupe.result import Problem, ProblemKind
 from dedupe.storage import file_stat, problems, volumes
-from dedupe.storage.volumes import Volume
+from dedupe.storage.volume import Volume
 from dedupe.walk.filters import Filters
 from dedupe.walk.listing import Listing, PendingFiles, PendingFolder
 from dedupe.walk.mount_points import located
