@@ -28,7 +28,7 @@ PEER_ROUNDS = 3  # at most: a run of .NET starts a compiler
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ReadPlan:
+class BenchConfig:
     """What is to be measured.
 
     Raises:
@@ -55,7 +55,7 @@ class ReadPlan:
             raise UsageError(f"the seed must be from 1 to {(1 << 32) - 1}, not {self.seed}.")
 
 
-def run(plan: ReadPlan, progress: Progress) -> Record:
+def run(plan: BenchConfig, progress: Progress) -> Record:
     """Measure what the plan says, and return everything that was found.
 
     Raises:
@@ -162,7 +162,7 @@ def _write(path: str, data: bytes) -> None:
 
 
 def _peers(
-    plan: ReadPlan, everybody: Sequence[Participant], data: bytes, folder: str, progress: Progress
+    plan: BenchConfig, everybody: Sequence[Participant], data: bytes, folder: str, progress: Progress
 ) -> list[peers.Peer]:
     """Measure the other programs on the file in `folder`; the digests must be ours."""
     ours = {one.algorithm: one for one in reversed(everybody)}

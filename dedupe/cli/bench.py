@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -60,13 +62,18 @@ def bench(
     progress: options.Bars = None,
 ) -> Exit:
     """Measure which hash and which backend is fastest here."""
-    from dedupe.bench.laboratory import ReadPlan, run, run_control
+    from dedupe.bench.laboratory import BenchConfig, run, run_control
     from dedupe.bench.record import to_json
 
+    console.expect_output()
+    values.refuse_empty("--json", json)
+    values.refuse_empty("--compare", *compare or ())
+    values.refuse_empty("--algorithm", *algorithm or ())
+    values.refuse_empty("--baseline", baseline)
     old = [_read(source) for source in compare or ()]
     if len(old) > 2:
         raise UsageError("--compare takes one record, or two.")
-    plan = ReadPlan(
+    config = BenchConfig(
         kind=kind,
         sizes=tuple(values.size(text) for text in size or ()),
         rounds=rounds,
@@ -81,7 +88,7 @@ def bench(
         return Exit.DONE
     with _Output(json) as output:
         bars = console.bars(progress)
-        record = run_control(rounds, bars) if control else run(plan, bars)
+        record = run_control(rounds, bars) if control else run(config, bars)
         output.write(to_json(record))
     _draw(record, screen)
     if old:
@@ -151,10 +158,22 @@ def _screen() -> Console:
 def _draw(record: Record, screen: Console) -> None:
     from dedupe.bench.draw import draw
 
-    draw(record, screen)
+    with _drawing():
+        draw(record, screen)
 
 
 def _compare(old: Record, new: Record, screen: Console) -> None:
     from dedupe.bench.draw import draw_comparison
 
-    draw_comparison(old, new, screen)
+    with _drawing():
+        draw_comparison(old, new, screen)
+
+
+@contextlib.contextmanager
+def _drawing() -> Iterator[None]:
+    """Turn errors of standard output, to which rich writes itself, into those of every other command."""
+    try:
+        yield
+    except OSError as error:
+        raise console.output_error(error) from error
+    console.flush()

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import BinaryIO
 
+from dedupe.cli.values import refuse_empty
 from dedupe.errors import NothingUsableError, UsageError
 from dedupe.report import FORMATS, Format, Style, format_for
 from dedupe.result import ScanResult
@@ -76,6 +77,7 @@ class Outputs:
     def _add(self, path: str, roots: Sequence[bytes], kept: set[bytes]) -> None:
         import tempfile  # brings random and bisect, which a scan without report files needs not
 
+        refuse_empty("--output", path)
         form = format_for(path)
         target = os.path.realpath(path)
         place = os.fsencode(target)

@@ -1,4 +1,4 @@
-"""`dedupe scan`: options to a configuration, a result to reports.  Finds nothing itself."""
+"""`dedupe scan`: turns options into a configuration, and a result into reports.  Finds nothing itself."""
 
 from __future__ import annotations
 
@@ -85,7 +85,9 @@ def scan(
 
     kept = values.wanted_cache(cache, no_cache=no_cache)
     roots = _roots(paths or (), files_from, null=null)
-    shown = standard_output(format_, output or [])
+    printed = standard_output(format_, output or [])
+    if printed is not None:
+        console.expect_output()
     with Outputs(output or [], roots, _cache_files(kept), anywhere=follow_symlinks) as outputs:
         config = ScanConfig(
             roots=roots,
@@ -106,21 +108,21 @@ def scan(
         result = find_duplicates(config, progress=console.bars(progress, quiet=quiet))
         outputs.write(result, Style(to_file=True, all_problems=True, folders=True, null=null))
     if not quiet:
-        _tell(result, shown=shown is not None and shown.name == "text", verbose=verbose)
-    if shown is not None:
+        _tell(result, summed_up=printed is not None and printed.name == "text", verbose=verbose)
+    if printed is not None:
         style = Style(colour=console.wants_colour(), null=null, all_problems=verbose, folders=folders)
-        console.write(shown.render(result, style), text=not shown.binary and not null)
+        console.write(printed.render(result, style), text=not printed.binary and not null)
     return Exit.INCOMPLETE if result.problems else Exit.DONE
 
 
 def _roots(paths: Sequence[str], files_from: str | None, *, null: bool) -> list[bytes]:
-    """Return what is to be looked at: named by arguments, and by a list."""
+    """Return the paths to scan: those in arguments, then those in a list."""
     roots = values.roots(paths)
     return roots if files_from is None else roots + values.path_list(files_from, null=null)
 
 
 def _cache_files(cache: str | None) -> list[bytes]:
-    """Return the files that no report may take the place of."""
+    """Return the files of the cache, which no report may replace."""
     if cache is None:
         return []
     from dedupe.cache.database import files_of
@@ -128,8 +130,8 @@ def _cache_files(cache: str | None) -> list[bytes]:
     return [os.fsencode(file) for file in files_of(cache)]
 
 
-def _tell(result: ScanResult, *, shown: bool, verbose: bool) -> None:
-    """Say on standard error what belongs to no report, and the sums where no report shows them."""
+def _tell(result: ScanResult, *, summed_up: bool, verbose: bool) -> None:
+    """Say on standard error what no report contains, and the totals unless standard output gives them."""
     from dedupe.report import Style
     from dedupe.report.text import summary
 
@@ -142,6 +144,6 @@ def _tell(result: ScanResult, *, shown: bool, verbose: bool) -> None:
         for phase, seconds in result.phases.items():
             console.say(f"{phase:12} {seconds:9.3f} s")
         console.say(f"{'all':12} {result.seconds:9.3f} s; {result.totals.bytes_read:,} bytes read")
-    if not shown:
+    if not summed_up:
         for line in summary(result, Style(all_problems=verbose)):
             console.say(line)

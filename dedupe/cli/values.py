@@ -7,7 +7,7 @@ import re
 import sys
 from collections.abc import Iterable
 
-from dedupe.cli import console
+from dedupe.cli import console, streams
 from dedupe.errors import NothingUsableError, UsageError
 from dedupe.storage import windows_paths
 from dedupe.storage.paths import absolute
@@ -30,6 +30,16 @@ def size(text: str) -> int:
     fraction = match[2] or ""
     parts: int = 10 ** len(fraction)
     return (int(match[1] + fraction) << 10 * _POWERS[match[3].lower()]) // parts
+
+
+def refuse_empty(option: str, *named: str | None) -> None:
+    """Refuse a name without a character, as an unset variable in a script makes it, before it is taken for another.
+
+    Raises:
+        UsageError: one of them is empty.
+    """
+    if "" in named:
+        raise UsageError(f"{option} is an empty text: give it a value, or leave it out.")
 
 
 def cache_file(named: str | None) -> str:
@@ -63,19 +73,28 @@ def path_list(source: str, *, null: bool) -> list[bytes]:
 
     Raises:
         NothingUsableError: the list cannot be read.
+        UsageError: a line or record is empty, and would mean the current folder.
     """
+    refuse_empty("--files-from", source)
     try:
         if source == "-":
-            data = console.stdin().read()
+            data = streams.stdin().read()
         else:
             with open(source, "rb") as file:
                 data = file.read()
     except OSError as error:
         raise NothingUsableError(f"The list {source} cannot be read: {error.strerror}.") from error
     parts = data.split(b"\0") if null else _lines(data.removeprefix(b"\xef\xbb\xbf"))
+    if not parts[-1]:
+        parts.pop()  # what follows the last end of a line
+    if b"" in parts:
+        what = "record" if null else "line"
+        raise UsageError(
+            f"The list {source} names no path in {what} {parts.index(b'') + 1}: take the empty {what} out."
+        )
     if sys.platform == "win32":
         parts = [_as_windows_has_it(part) for part in parts]
-    return [part for part in parts if part]
+    return parts
 
 
 def _as_windows_has_it(path: bytes) -> bytes:
@@ -97,10 +116,10 @@ def _lines(data: bytes) -> list[bytes]:
 
 
 def roots(arguments: Iterable[str]) -> list[bytes]:
-    """Return what users name to be looked at as absolute paths; what a Windows shell did to one is mended and told.
+    """Return the paths that users name as absolute ones; what a Windows shell did to one is undone, and said.
 
     Raises:
-        UsageError: the shell made one argument of several.
+        UsageError: a path is empty, or the shell made one argument of several.
     """
     found = []
     for argument in arguments:

@@ -15,7 +15,7 @@ from operator import methodcaller, not_
 from typing import TypeVar
 
 from dedupe.result import Problem, ProblemKind, SkipReason
-from dedupe.storage import file_stat, problems, windows
+from dedupe.storage import file_stat, placeholders, problems, windows
 from dedupe.walk.filters import Filters
 from dedupe.walk.listing import Listing, PendingFolder
 
@@ -109,9 +109,9 @@ class FolderScanner:
     ) -> tuple[Sequence[os.DirEntry[bytes]], Sequence[os.DirEntry[bytes]]]:
         """Return the regular files that take part by their names, and the entries of other kinds."""
         folder, follow = listing.table.folders[number], self.follow
-        if sys.platform == "win32":
-            children = _answering(listing, children, self._windows_only)
-            children = _kept(children, map(self._windows_only, children), listing.skipped)
+        if placeholders.EXIST:
+            children = _answering(listing, children, self._left_out_unopened)
+            children = _kept(children, map(self._left_out_unopened, children), listing.skipped)
         is_file = methodcaller("is_file", follow_symlinks=follow)
         try:
             files = list(filter(is_file, children))
@@ -171,11 +171,9 @@ class FolderScanner:
         if reason := self.filters.of_file(folder, name):
             listing.skipped[reason] += 1
             return
-        if sys.platform == "win32" and not self.cloud_files:
-            attributes = os.lstat(folder + name).st_file_attributes
-            if windows.is_cloud_placeholder(attributes):
-                listing.skipped[SkipReason.CLOUD] += 1
-                return
+        if placeholders.EXIST and not self.cloud_files and placeholders.would_download(os.lstat(folder + name)):
+            listing.skipped[SkipReason.CLOUD] += 1
+            return
         found = file_stat.of_path(folder + name)
         if found[3:] in self.own or not self.filters.min_size <= found.size <= self.filters.max_size:
             listing.skipped[self._why(found.size, found.device, found.inode)] += 1
@@ -210,15 +208,23 @@ class FolderScanner:
             reason = SkipReason.OTHER_FILE_SYSTEM
         return reason
 
-    def _windows_only(self, child: os.DirEntry[bytes]) -> SkipReason | None:
-        """Return why Windows' attributes keep an entry out: placeholders are judged without opening them."""
-        if sys.platform == "win32":
-            seen = child.stat(follow_symlinks=False)
-            if windows.is_junction_or_link(seen.st_file_attributes, seen.st_reparse_tag) and not self.follow:
-                return SkipReason.SYMLINK
-            if windows.is_cloud_placeholder(seen.st_file_attributes) and not self.cloud_files:
-                return SkipReason.CLOUD
-        return None
+    def _left_out_unopened(self, child: os.DirEntry[bytes]) -> SkipReason | None:
+        """Return why an entry is left out before anything opens it: Windows' links, and placeholders."""
+        seen = child.stat(follow_symlinks=False)
+        if (
+            sys.platform == "win32"
+            and not self.follow
+            and windows.is_junction_or_link(seen.st_file_attributes, seen.st_reparse_tag)
+        ):
+            return SkipReason.SYMLINK
+        if self.cloud_files:
+            return None
+        if self.follow and child.is_symlink():
+            try:
+                seen = child.stat()
+            except OSError:
+                return None  # a link that leads nowhere: whoever follows it says so
+        return SkipReason.CLOUD if placeholders.would_download(seen) else None
 
 
 def _answering(
