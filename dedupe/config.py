@@ -1,4 +1,4 @@
-"""What a scan is asked to do, checked once.  Nothing below this module sees flags or the environment."""
+"""The settings of a scan, checked once.  Nothing below this module sees flags or the environment."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class BackendName(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScanConfig:
-    """Everything that a scan is asked to do.
+    """All settings of a scan.
 
     Raises:
         UsageError: a value makes no sense, or no root is given.
@@ -47,13 +47,15 @@ class ScanConfig:
     jobs: int | None = None  # files read at once; None: one a core, or what suits the disk or the server better
     min_size: int = 1  # bytes; 0 brings empty files in
     max_size: int | None = None  # bytes
-    include: Sequence[str] = ()  # patterns; with any given, other files are left out
+    include: Sequence[str] = ()  # patterns; if there are any, files that match none are left out
     exclude: Sequence[str] = ()  # patterns; files are left out, folders not entered
     default_excludes: bool = True  # leave out recycle bins, snapshots and pseudo file systems
     follow_symlinks: bool = False
     one_file_system: bool = False  # stay on the file system of each root
     cloud_files: bool = False  # read placeholders too, which downloads them
-    own_files: Sequence[AnyPath | int] = ()  # being written, paths or descriptors: never part of a scan
+    own_files: Sequence[
+        AnyPath | int
+    ] = ()  # files that the caller writes, as paths or descriptors: never part of a scan
 
     def __post_init__(self) -> None:
         """Check the values and bring them to one type each."""

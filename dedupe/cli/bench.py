@@ -1,4 +1,4 @@
-"""`dedupe bench`: which hash and which backend is fastest on this machine.  Measures nothing itself."""
+"""`dedupe bench`: shows which hash and which backend is fastest on this machine.  Measures nothing itself."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from dedupe.bench.record import Record
 
-_WIDTH = 160  # of tables that go to no terminal
+_WIDTH = 160  # characters of a line where standard output is no terminal
 
 _Kind = Annotated[
     str, typer.Option(metavar="KIND", help="Work to do: oneshot, stream, chunks, small, file, copy or threads.")
@@ -27,22 +27,30 @@ _Kind = Annotated[
 _Size = Annotated[
     list[str] | None, typer.Option(metavar="SIZE", help="Bytes of an input, or of a piece of it. May be repeated.")
 ]
-_Rounds = Annotated[int, typer.Option(metavar="N", help="Rounds, each of which runs everybody once.")]
+_Rounds = Annotated[int, typer.Option(metavar="N", help="Number of rounds; each runs every participant once.")]
 _Algorithm = Annotated[
     list[str] | None,
     typer.Option(metavar="NAME", help="Take only this algorithm or participant (sha256, sha256/cng). May be repeated."),
 ]
-_Baseline = Annotated[str | None, typer.Option(metavar="NAME", help="The participant that ratios are against.")]
-_Seed = Annotated[int, typer.Option(metavar="N", help="Seed of the input, so that another machine can have the same.")]
-_Random = Annotated[bool, typer.Option("--random", help="Take random bytes as the input.")]
+_Baseline = Annotated[
+    str | None, typer.Option(metavar="NAME", help="The participant that the others are compared with.")
+]
+_Seed = Annotated[
+    int, typer.Option(metavar="N", help="Seed of the input; the same seed gives the same bytes on every machine.")
+]
+_Random = Annotated[bool, typer.Option("--random", help="Use random bytes as the input.")]
 _Peers = Annotated[bool, typer.Option("--peers", help="Measure other programs on PATH too, on the same file.")]
 _Control = Annotated[
-    bool, typer.Option("--control", help="Only find out whether OpenSSL's environment switch acts on this machine.")
+    bool,
+    typer.Option("--control", help="Only test whether OpenSSL's environment switch has an effect on this machine."),
 ]
 _Json = Annotated[str | None, typer.Option("--json", metavar="FILE", help="Write all rounds to a file.")]
 _Compare = Annotated[
     list[str] | None,
-    typer.Option(metavar="OLD.json", help="Show a record beside this run; of two, compare them and measure nothing."),
+    typer.Option(
+        metavar="OLD.json",
+        help="Compare this run with an earlier record; with two records, compare those and measure nothing.",
+    ),
 ]
 
 
@@ -97,7 +105,7 @@ def bench(
 
 
 class _Output:
-    """The file for a record: opened before anything is measured, and in place only when it is complete."""
+    """The file for a record: opened before anything is measured, and given its name only when it is complete."""
 
     def __init__(self, path: str | None) -> None:
         self._path = path
@@ -112,7 +120,7 @@ class _Output:
         return self
 
     def write(self, text: str) -> None:
-        """Put the whole text in place."""
+        """Write the whole text and give the file its name."""
         if self._path is None:
             return
         try:
@@ -138,13 +146,13 @@ def _read(source: str) -> Record:
     except OSError as error:
         raise UsageError(f"{source} cannot be read: {error.strerror}") from error
     except UnicodeDecodeError as error:
-        raise UsageError(f"{source} is no record of `dedupe bench --json`: {error}") from error
+        raise UsageError(f"{source} is not a record of `dedupe bench --json`: {error}") from error
 
 
 def _screen() -> Console:
     from rich.console import Console
 
-    # not rich's own guess: it takes some environments for a terminal that are none
+    # not rich's own guess, which takes some environments for terminals by mistake
     terminal = console.on_terminal(sys.stdout)
     return Console(
         file=sys.stdout,

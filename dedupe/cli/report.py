@@ -18,9 +18,9 @@ _Report = Annotated[
         help="A JSON report of dedupe, or a report of fclones (JSON, CSV), rmlint (JSON), jdupes (JSON) or fdupes.",
     ),
 ]
-_Null = Annotated[bool, typer.Option("--null", help="NUL ends a path in --format paths, not a new line.")]
+_Null = Annotated[bool, typer.Option("--null", help="End each path of --format paths with NUL instead of a new line.")]
 _Folders = Annotated[
-    bool, typer.Option("--folders", help="Tell identical and contained folders in text, json and jsonl, too.")
+    bool, typer.Option("--folders", help="Report identical and contained folders in text, json and jsonl, too.")
 ]
 
 

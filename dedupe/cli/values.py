@@ -1,4 +1,4 @@
-"""What users type into options, parsed once.  Knows no command."""
+"""Parses what users type into options.  Knows no command."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def refuse_empty(option: str, *named: str | None) -> None:
 
 
 def cache_file(named: str | None) -> str:
-    """Return where the cache lies: where the user says, or else in the user's own place.
+    """Return the path of the cache: the one named, or else the user's default.
 
     Raises:
         UsageError: the name is empty, as an unset variable in a script makes it.
@@ -58,7 +58,7 @@ def cache_file(named: str | None) -> str:
 
 
 def wanted_cache(named: str | None, *, no_cache: bool) -> str | None:
-    """Return where the cache lies, None for a run without one.
+    """Return the path of the cache, None for a run without one.
 
     Raises:
         UsageError: one is named and refused at once, or the name is empty.
@@ -98,7 +98,7 @@ def path_list(source: str, *, null: bool) -> list[bytes]:
 
 
 def _as_windows_has_it(path: bytes) -> bytes:
-    """Return a path in the form that `os.fsdecode` takes there; bytes that no name can have lead to no file."""
+    """Return a path in a form that `os.fsdecode` accepts on Windows, even if no file can have that name."""
     try:
         path.decode("utf-8", "surrogatepass")
     except UnicodeDecodeError:
@@ -107,7 +107,7 @@ def _as_windows_has_it(path: bytes) -> bytes:
 
 
 def _lines(data: bytes) -> list[bytes]:
-    """Return lines; a carriage return ends one only where it ends all, since it may be part of a name."""
+    """Return lines; carriage returns are removed only if every line ends in one, since one may be part of a name."""
     lines = data.split(b"\n")
     *ended, last = lines
     if any(ended) and all(line.endswith(b"\r") for line in ended if line):

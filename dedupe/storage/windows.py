@@ -1,8 +1,8 @@
-r"""What Windows tells of a file by its own calls, and how to open one without blocking others.
+r"""Asks Windows about a file by its own calls, and opens one without blocking other programs.
 
-Importable anywhere; the calls need Windows and say so.  Reads no content, and takes paths as `windows_paths.extended`
-makes them.  Python's own `os.stat` is not enough here: its `st_ctime` is the time of creation, up to 3.11 its `st_ino`
-has 64 of the 128 bits and its `st_dev` 32 of the 64, and `os.scandir` tells neither file nor device.
+Can be imported on any system; its calls raise NotImplementedError except on Windows.  Reads no content, and takes paths
+as `windows_paths.extended` makes them.  Python's own `os.stat` is not enough here: its `st_ctime` is the time of
+creation, up to 3.11 its `st_ino` has 64 of the 128 bits and its `st_dev` 32 of the 64, and `os.scandir` gives neither.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ class HandleStat(NamedTuple):
 
     Attributes:
         size: bytes.
-        modified_ns: last write, nanoseconds since 1970 in UTC; 0 where the file system keeps none.
+        modified_ns: last write, nanoseconds since 1970 in UTC; 0 if the file system keeps none.
         changed_ns: last change of content, name, attributes or links (NTFS's ChangeTime); likewise.
         device: serial number of the volume, 64 bits where Windows has them.
-        inode: number of the file on its volume, up to 128 bits; 0 where the file system has none to give.
+        inode: number of the file on its volume, up to 128 bits; 0 if the file system has none.
         attributes: FILE_ATTRIBUTE_... bits.
-        reparse_tag: 0 for all that is no reparse point.
-        nlink: names of this file.
+        reparse_tag: 0 if it is no reparse point.
+        nlink: number of names (hard links) of this file.
 
     """
 
@@ -71,7 +71,7 @@ def unix_ns(filetime: int) -> int:
 
 
 def known_inode(number: int, bits: int) -> int:
-    """Return a file's number of `bits` bits, or 0 where it is the value that stands for "none": all bits set."""
+    """Return a file's number of `bits` bits, or 0 if all bits are set, which means that it has none."""
     return 0 if number == (1 << bits) - 1 else number
 
 
@@ -167,8 +167,8 @@ if sys.platform == "win32":
         if follow or not found.reparse_tag or is_junction_or_link(found.attributes, found.reparse_tag):
             return found
         if is_cloud_placeholder(found.attributes):
-            return found  # to ask further may fetch it
-        # A file that a filter driver serves (OneDrive, deduplicated volumes) is described as its readers see it.
+            return found  # to ask more could download it
+        # For a file that a filter driver provides (OneDrive, deduplicated volumes), ask what programs see that read it.
         return _status_at(path, 0)
 
     def status_of(fd: int) -> HandleStat:
@@ -242,7 +242,7 @@ if sys.platform == "win32":
         return handle
 
     def _status(handle: int, path: bytes | None) -> HandleStat:
-        """Put together what three or four calls on one handle tell; `path` is for the error only."""
+        """Return what three or four calls on one handle say together; `path` is only for the error."""
         by_handle, basic = _ByHandle(), _Basic()
         if not _GetByHandle(handle, by_handle) or not _GetByHandleEx(
             handle, _BASIC, ctypes.byref(basic), ctypes.sizeof(basic)
