@@ -15,7 +15,7 @@ from operator import methodcaller, not_
 from typing import TypeVar
 
 from dedupe.result import Problem, ProblemKind, SkipReason
-from dedupe.storage import file_stat, problems, volumes, windows
+from dedupe.storage import file_stat, placeholders, problems, volumes, windows
 from dedupe.storage.volume import Volume
 from dedupe.walk.filters import Filters
 from dedupe.walk.listing import Listing, PendingFiles, PendingFolder
@@ -126,9 +126,9 @@ class FolderScanner:
     ) -> tuple[Sequence[os.DirEntry[bytes]], Sequence[os.DirEntry[bytes]]]:
         """Return the regular files that take part by their names, and the entries of other kinds."""
         folder, follow = listing.table.folders[number], self.follow
-        if sys.platform == "win32":
-            children = _answering(listing, children, self._windows_only)
-            children = _kept(children, map(self._windows_only, children), listing.skipped)
+        if placeholders.EXIST:
+            children = _answering(listing, children, self._left_out_unopened)
+            children = _kept(children, map(self._left_out_unopened, children), listing.skipped)
         is_file = methodcaller("is_file", follow_symlinks=follow)
         try:
             files = list(filter(is_file, children))
@@ -217,11 +217,9 @@ class FolderScanner:
         if reason := self.filters.of_file(table.folders[number], name):
             listing.skipped[reason] += 1
             return
-        if sys.platform == "win32" and not self.cloud_files:
-            attributes = os.lstat(path).st_file_attributes
-            if windows.is_cloud_placeholder(attributes):
-                listing.skipped[SkipReason.CLOUD] += 1
-                return
+        if placeholders.EXIST and not self.cloud_files and placeholders.would_download(os.lstat(path)):
+            listing.skipped[SkipReason.CLOUD] += 1
+            return
         self._take(listing, number, [name], [path])
 
     def _first_visit(self, path: bytes) -> bool:
@@ -248,15 +246,23 @@ class FolderScanner:
             listing.pending.append(PendingFolder(child.path, mount, within.root, within.top))
         return True
 
-    def _windows_only(self, child: os.DirEntry[bytes]) -> SkipReason | None:
-        """Return why Windows' attributes keep an entry out: placeholders are judged without opening them."""
-        if sys.platform == "win32":
-            seen = child.stat(follow_symlinks=False)
-            if windows.is_junction_or_link(seen.st_file_attributes, seen.st_reparse_tag) and not self.follow:
-                return SkipReason.SYMLINK
-            if windows.is_cloud_placeholder(seen.st_file_attributes) and not self.cloud_files:
-                return SkipReason.CLOUD
-        return None
+    def _left_out_unopened(self, child: os.DirEntry[bytes]) -> SkipReason | None:
+        """Return why an entry is left out before anything opens it: Windows' links, and placeholders."""
+        seen = child.stat(follow_symlinks=False)
+        if (
+            sys.platform == "win32"
+            and not self.follow
+            and windows.is_junction_or_link(seen.st_file_attributes, seen.st_reparse_tag)
+        ):
+            return SkipReason.SYMLINK
+        if self.cloud_files:
+            return None
+        if self.follow and child.is_symlink():
+            try:
+                seen = child.stat()
+            except OSError:
+                return None  # a link that leads nowhere: whoever follows it says so
+        return SkipReason.CLOUD if placeholders.would_download(seen) else None
 
 
 def _answering(

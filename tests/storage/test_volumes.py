@@ -24,7 +24,7 @@ names = st.text(st.characters(codec="utf-8", exclude_characters="/\\\0"), min_si
 def locate(folder: Path) -> Mount:
     """Return where a folder lies."""
     path = os.fsencode(folder)
-    return volumes.locate(path, file_stat.of_path(path, follow=True).device)
+    return volumes.locate(path, file_stat.identity(path, follow=True)[0])
 
 
 def test_one_volume_or_two() -> None:
