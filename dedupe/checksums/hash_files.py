@@ -24,9 +24,10 @@ from dedupe.scan.fingerprints import read_fingerprints
 from dedupe.scan.hash_whole import HashedFile, hash_whole
 from dedupe.scan.recall import Known, recall
 from dedupe.scan.session import Session
-from dedupe.storage import file_stat, mounts, problems, volumes
+from dedupe.storage import file_stat, mounts, problems
 from dedupe.storage.opener import Opener, read_at
 from dedupe.storage.paths import absolute, outside
+from dedupe.walk.mount_points import located
 from dedupe.walk.walker import walk
 from dedupe.workers.pool import Pool
 
@@ -117,11 +118,12 @@ class Hashing:
         """Yield every file of `names` in order; `-` is standard input."""
         table, where = FileTable(), array("l")  # the index in `names` of each entry
         found: dict[int, Hashed] = {}
+        folders: dict[bytes, int] = {}
         for place, name in enumerate(names):
             if name == STDIN:
                 found[place] = Hashed(name, self._of_stdin())
                 continue
-            problem = _enter(table, name)
+            problem = _enter(table, folders, name)
             if problem:
                 found[place] = Hashed(name, problem=problem)
             else:
@@ -161,8 +163,14 @@ class Hashing:
                 read_fingerprints(self._session, table, sorted(known.unverified), known)
 
 
-def _enter(table: FileTable, name: bytes) -> Problem | None:
-    """Append a file as it is now, or return why it cannot be hashed.  Opens nothing but empty regular files."""
+def _enter(table: FileTable, folders: dict[bytes, int], name: bytes) -> Problem | None:
+    """Append a file as it is now, or return why it cannot be hashed.  Opens nothing but empty regular files.
+
+    Args:
+        table: that it is appended to.
+        folders: the indexes of those that are in the table already.
+        name: as the user wrote it.
+    """
     try:
         path = absolute(name)
         mode = os.stat(path).st_mode
@@ -175,13 +183,14 @@ def _enter(table: FileTable, name: bytes) -> Problem | None:
         seen = file_stat.of_path(path)
         if not seen.size and _holds_data(path):
             return Problem(name, ProblemKind.IO, "says that it is empty, but holds data: such files have no end")
+        folder, last = os.path.split(path)
+        if folder not in folders:
+            folders[folder] = table.enter(folder, located(folder))
     except (OSError, ValueError) as error:  # ValueError: a NUL in the name
         if isinstance(error, OSError):
             return problems.of_root(name, error)
         return Problem(name, ProblemKind.NOT_FOUND, str(error))
-    folder, last = os.path.split(path)
-    mount = volumes.locate(folder, file_stat.identity(folder, follow=True)[0])
-    table.add(table.enter(folder, mount), last, seen)
+    table.add(folders[folder], last, seen)
     return None
 
 

@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from dedupe.compare import fingerprint
 from dedupe.compare.fingerprint import Fingerprinter
 from dedupe.files.columns import column_getter
-from dedupe.files.table import FileTable, group_by_key
+from dedupe.files.grouping import group_by_key
+from dedupe.files.table import FileTable
 from dedupe.result import Problem, ProblemKind
 from dedupe.scan.list_files import Sets, as_listed
 from dedupe.scan.recall import Known

@@ -11,7 +11,8 @@ from typing import TypeAlias
 from dedupe.config import ScanConfig
 from dedupe.errors import NothingUsableError
 from dedupe.files.columns import column_getter
-from dedupe.files.table import FileTable, group_by_key
+from dedupe.files.grouping import group_by_key
+from dedupe.files.table import FileTable
 from dedupe.scan.session import Session
 from dedupe.storage.paths import outside
 from dedupe.walk.listing import Listing

@@ -45,8 +45,7 @@ class Opener:
     """Opens, reads and looks at files by their names; picklable, so that workers do it in the same way.
 
     Args:
-        follow: whether a name that is a symbolic link stands for what it leads to; otherwise it is not opened.  On
-            Windows only the walk follows links.
+        follow: whether a name that is a symbolic link stands for what it leads to; otherwise it is not opened.
     """
 
     follow: bool = False
@@ -62,8 +61,8 @@ class Opener:
     if sys.platform == "win32":
 
         def open(self, path: bytes) -> int:
-            """Open a regular file for reading.  The caller checks that it is the file it expects."""
-            return windows.open_for_reading(path)
+            """Open a file for reading.  The caller checks that it is the file it expects."""
+            return windows.open_for_reading(path, follow=self.follow)
 
         def read(self, path: bytes, length: int) -> bytes:
             """Return the first `length` bytes of a file, fewer only where it ends before."""

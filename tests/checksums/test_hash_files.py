@@ -153,7 +153,7 @@ class TestCache:
         """A digest that is remembered for one algorithm is no other's."""
         name, cache = self.settled(tmp_path), os.fsencode(tmp_path / "cache.db")
         for algorithm in ("sha256", "blake2s", "sha256"):
-            (hashed,) = run([name], config=HashConfig(cache=cache, algorithm=algorithm))
+            (hashed,) = run([name], config=HashConfig(cache=cache, algorithm=algorithm, use_cache=True))
             assert hashed.digest == hashlib.new(algorithm, b"x" * 100_000).digest()
 
 

@@ -19,6 +19,7 @@ from dedupe.result import ProblemKind
 from dedupe.storage.file_stat import FileStat
 from dedupe.storage.opener import Opener
 from tests.conftest import write
+from tests.made_volumes import MOUNT
 
 WHOLE, SAMPLE = MEASURED.whole, MEASURED.sample
 
@@ -98,7 +99,7 @@ def test_batches_hold_every_file_once() -> None:
     """However many files there are, each is in one batch, with its path and size."""
     size = fingerprint.batch_size(Tuning(fingerprint_files=(3, 3, 3)))
     table = FileTable()
-    folder = table.enter(b"/d")
+    folder = table.enter(b"/d", MOUNT)
     for n in range(10):
         table.add(folder, b"%d" % n, FileStat(n, 0, 0, n + 1))
     found = list(fingerprint.batches(table, range(1, 10), size))

@@ -17,13 +17,14 @@ from dedupe.files.table import FileTable
 from dedupe.storage import file_stat
 from dedupe.storage.opener import Opener
 from tests.conftest import write
+from tests.made_volumes import MOUNT
 from tests.naive import LOW, contents
 
 
 def confirmed(paths: list[Path], *, mode: str, gone_after: dict[int, int]) -> list[list[int]]:
     """Return the classes of one set; some files are deleted after so many batches."""
     table = FileTable()
-    folder = table.enter(os.fsencode(paths[0].parent))
+    folder = table.enter(os.fsencode(paths[0].parent), MOUNT)
     for p in paths:
         table.add(folder, os.fsencode(p.name), file_stat.of_path(os.fsencode(p)))
     method = Method.of(mode)
