@@ -16,7 +16,7 @@ from typing import BinaryIO
 from dedupe.cache.store import Cache
 from dedupe.compare.candidates import CandidateBatch
 from dedupe.compare.confirm import Confirmer
-from dedupe.compare.fingerprint import Fingerprinter, batches, pace
+from dedupe.compare.fingerprint import Fingerprinter, batch_size, batches
 from dedupe.config import ScanConfig
 from dedupe.digests.choose import any_of, choose
 from dedupe.files.table import FileTable
@@ -25,8 +25,7 @@ from dedupe.result import Problem, ProblemKind, SkipReason
 from dedupe.storage import file_stat, mounts, problems, volumes
 from dedupe.storage.paths import absolute, outside
 from dedupe.walk.walker import walk
-from dedupe.workers.pool import Pool
-from dedupe.workers.read_order import ReadOrder
+from dedupe.workers.schedule import Schedule
 
 STDIN = b"-"
 _PIECE = 1 << 20  # bytes of standard input at a time
@@ -72,9 +71,9 @@ class Hashing:
             self._cache.close()
             raise
         self._backend, self.choice = found
-        self._jobs = config.jobs
         mounts.forget()
-        self._pool = Pool(config.jobs)
+        self._schedule = Schedule(jobs=config.jobs)
+        self._pool = self._schedule.pool()
         self._progress = progress
         self._stdin = stdin
 
@@ -83,7 +82,7 @@ class Hashing:
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         self._progress.end()
-        self._pool.stop(at_once=kind is not None)
+        self._pool.stop(abort=kind is not None)
         self._cache.close()
 
     @property
@@ -142,18 +141,18 @@ class Hashing:
                 known.update(recalled.digested)
                 for i, value in zip(recalled.digested, recalled.digests, strict=True):
                     yield i, (value, None)
-        reading = ReadOrder(table, self._jobs)
-        unknown = array("I", reading.in_order([i for i in range(len(table)) if i not in known], int))
+        unknown = array("I", self._schedule.in_order(table, [i for i in range(len(table)) if i not in known], int))
         total = sum(table.size[i] for i in unknown)
         self._progress.begin("hash", total, in_bytes=True)
-        self._pool.start_if_worthwhile(len(unknown), total)
+        self._pool.prepare(files=len(unknown), size=total)
+        max_in_flight = self._schedule.max_in_flight(table)
         if self._cache.usable:
-            self._fingerprint(table, array("I", (i for i in unknown if i not in prints)), prints, reading.at_once)
+            self._fingerprint(table, array("I", (i for i in unknown if i not in prints)), prints, max_in_flight)
         begun = self._pool.counted()
         for batch, verdict in self._pool.run(
             Confirmer(self._algorithm, self._backend),
             _batches(table, unknown),
-            at_once=reading.at_once,
+            max_in_flight=max_in_flight,
             tick=lambda count: self._tick(count - begun),
         ):
             digests = {i: digest for digest, (i,) in verdict.classes}
@@ -173,12 +172,14 @@ class Hashing:
         self._cache.commit_if_due()
 
     def _fingerprint(
-        self, table: FileTable, members: array[int], prints: dict[int, bytes], at_once: int | None
+        self, table: FileTable, members: array[int], prints: dict[int, bytes], max_in_flight: int | None
     ) -> None:
         """Add the fingerprints without which nothing can be remembered; whatever fails will fail again when hashed."""
-        size = pace()
-        for batch, results in self._pool.run(Fingerprinter(), batches(table, members, size), at_once=at_once):
-            size.took(len(batch.members), results.seconds)
+        size = batch_size()
+        for batch, results in self._pool.run(
+            Fingerprinter(), batches(table, members, size), max_in_flight=max_in_flight
+        ):
+            size.learn(len(batch.members), results.seconds)
             found = zip(batch.members, results.values, strict=True)
             prints.update((i, value) for i, value in found if value is not None)
 

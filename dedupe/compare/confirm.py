@@ -10,7 +10,7 @@ import hashlib
 import time
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import xxhash
@@ -98,8 +98,13 @@ class Confirmer:
     algorithm: str
     backend: Backend | None  # None: compare only
     follow: bool = False
+    may_mmap: bool = False  # large files, where their file system may be mapped
 
-    def __call__(self, batch: Iterable[CandidateSet], *, may_mmap: bool) -> Verdict:
+    def with_maps(self) -> Confirmer:
+        """Return one that maps large files: a file truncated under its map kills the process."""
+        return replace(self, may_mmap=True)
+
+    def __call__(self, batch: Iterable[CandidateSet]) -> Verdict:
         """Return the verdict on all sets of a batch."""
         begun = time.perf_counter()
         verdict = Verdict()
@@ -107,7 +112,7 @@ class Confirmer:
             if s.size <= SMALL:
                 self._small(s, verdict)
             else:
-                self._large(s, verdict, may_mmap=may_mmap and s.may_mmap)
+                self._large(s, verdict, may_mmap=self.may_mmap and s.may_mmap)
         verdict.seconds = time.perf_counter() - begun
         return verdict
 

@@ -63,7 +63,7 @@ class Fingerprinter:
 
     follow: bool = False
 
-    def __call__(self, batch: Batch, *, may_mmap: bool) -> Fingerprints:  # noqa: ARG002
+    def __call__(self, batch: Batch) -> Fingerprints:
         """Fingerprint every file of a batch by plain reads: a map pays only for far more than a page."""
         begun = time.perf_counter()
         found = Fingerprints()
@@ -104,8 +104,8 @@ class Fingerprinter:
             os.close(descriptor)
 
 
-def pace() -> BatchSize:
-    """Return how many files the next batch should hold, to be told what each took."""
+def batch_size() -> BatchSize:
+    """Return how many files the next batch should hold, to be told how long each batch took."""
     return BatchSize(_FIRST, least=_LEAST, most=_MOST)
 
 

@@ -51,7 +51,7 @@ class SetSplitter:
         self._proven = proven
         self._joints: dict[int, _Joint] = {}  # by the first member of a part
         self._representative: dict[int, list[int]] = {}  # the class that a file was compared for
-        self._pace = BatchSize(_FIRST, least=_LEAST, most=_MOST)
+        self._batch_size = BatchSize(_FIRST, least=_LEAST, most=_MOST)
         self.done = Classes()  # of two or more files, complete
         self.again: list[list[int]] = []  # sets that verdicts gave rise to
 
@@ -71,7 +71,7 @@ class SetSplitter:
                 parts.append((each, len(part), join, each > SMALL and self._may_map(part)))
                 members.extend(part)
                 size += (each + _OPENING) * len(part)
-                if size >= self._pace.amount:
+                if size >= self._batch_size.amount:
                     yield self._batch(members, parts)
                     members, parts, size = array("I"), [], 0
         if parts:
@@ -109,7 +109,7 @@ class SetSplitter:
 
     def take(self, batch: CandidateBatch, verdict: Verdict) -> None:
         """Put the verdict on a batch where it belongs."""
-        self._pace.took(verdict.bytes_read + _OPENING * batch.files, verdict.seconds)
+        self._batch_size.learn(verdict.bytes_read + _OPENING * batch.files, verdict.seconds)
         if not (batch.join or self._representative):  # nearly always: every set is complete in itself
             self.done.extend(verdict.classes)
             return

@@ -9,7 +9,6 @@ from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
-from functools import cached_property
 from itertools import compress
 from operator import itemgetter
 from typing import TYPE_CHECKING, TypeAlias
@@ -38,8 +37,7 @@ from dedupe.storage.paths import absolute, lies_below, outside
 from dedupe.version import __version__
 from dedupe.walk.listing import Listing
 from dedupe.walk.walker import walk
-from dedupe.workers.pool import Pool
-from dedupe.workers.read_order import ReadOrder, readers_of
+from dedupe.workers.schedule import Schedule
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -66,7 +64,8 @@ class Scan:
         scanned = lambda: any(lies_below(cache or b"", r) for r in self._roots)  # noqa: E731
         self._cache = Cache(cache, config.confirm, self._clock, scanned=scanned)
         mounts.forget()
-        self._pool = Pool(readers_of(self._roots, config.jobs), executor)
+        self._schedule = Schedule(self._roots, config.jobs, follow=config.follow_symlinks)
+        self._pool = self._schedule.pool(executor)
         self._found = Listing()
         self._divergences: dict[int, bytes] = {}  # of the few files that have some
         self._links: dict[int, list[int]] = {}  # other names of a physical file, by its first
@@ -83,7 +82,7 @@ class Scan:
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         self._progress.end()
-        self._pool.stop(at_once=kind is not None)
+        self._pool.stop(abort=kind is not None)
         self._cache.close()
 
     @contextlib.contextmanager
@@ -148,13 +147,13 @@ class Scan:
         unknown = self._as_listed(i for s in sets for i in s if i not in prints)
         done = 0
         with self._phase("fingerprint", len(unknown)):
-            self._pool.start_if_worthwhile(len(unknown))
-            pace = fingerprint.pace()
-            batches = fingerprint.batches(table, array("I", self._reading.in_order(unknown, int)), pace)
+            self._pool.prepare(files=len(unknown))
+            size = fingerprint.batch_size()
+            batches = fingerprint.batches(table, array("I", self._schedule.in_order(table, unknown, int)), size)
             for batch, found in self._pool.run(
-                Fingerprinter(self._config.follow_symlinks), batches, at_once=self._reading.at_once
+                Fingerprinter(self._config.follow_symlinks), batches, max_in_flight=self._schedule.max_in_flight(table)
             ):
-                pace.took(len(batch.members), found.seconds)
+                size.learn(len(batch.members), found.seconds)
                 prints.put_all(batch.members, found.values)
                 if self._cache.usable:
                     self._cache.remember(table, [i for i in batch.members if i in prints], prints.get)
@@ -183,16 +182,19 @@ class Scan:
         )
         total = sum(table.size[s[0]] * self._digests.missing(s) for s in sets)
         with self._phase("confirm", total, in_bytes=True):
-            self._pool.start_if_worthwhile(size=total)
+            self._pool.prepare(size=total)
             begun = self._pool.counted()
             # what takes long first, so that no core is left alone with it; small files as they lie, for the disk's sake
             pending: Sequence[Sequence[int]] = sorted(
                 sets, key=lambda s: (-table.size[s[0]] * len(s) if table.size[s[0]] > SMALL else 0, s[0])
             )
             while pending:
-                batches = partition.batches(self._reading.in_order(pending, itemgetter(0)))
+                batches = partition.batches(self._schedule.in_order(table, pending, itemgetter(0)))
                 for batch, verdict in self._pool.run(
-                    task, batches, at_once=self._reading.at_once, tick=lambda n: self._tick(n - begun)
+                    task,
+                    batches,
+                    max_in_flight=self._schedule.max_in_flight(table),
+                    tick=lambda n: self._tick(n - begun),
                 ):
                     self._take(verdict)
                     partition.take(batch, verdict)
@@ -212,10 +214,6 @@ class Scan:
             divergences = {i: told for told, members in verdict.apart for i in members}
             digests = {i: digest for digest, members in verdict.classes if digest is not None for i in members}
             self._cache.remember(self._found.table, {**digests, **divergences}, self._prints.get, digests, divergences)
-
-    @cached_property
-    def _reading(self) -> ReadOrder:
-        return ReadOrder(self._found.table, self._config.jobs, follow=self._config.follow_symlinks)
 
     def result(self, classes: Classes) -> ScanResult:
         """Return the groups in their order, with everything that there is to tell of the scan."""

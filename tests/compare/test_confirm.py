@@ -46,7 +46,7 @@ def suspects(paths: Sequence[Path], *, join: bool = False) -> CandidateSet:
 def judge(s: CandidateSet, *, may_mmap: bool = False, algorithm: str = "sha256") -> Verdict:
     """Return the verdict on one set."""
     backend = None if algorithm == "bytes" else load("hashlib")
-    return Confirmer(algorithm, backend)([s], may_mmap=may_mmap)
+    return Confirmer(algorithm, backend, may_mmap=may_mmap)([s])
 
 
 def classes(verdict: Verdict) -> list[tuple[bytes | None, list[int]]]:

@@ -35,7 +35,7 @@ def judged(paths: list[Path], *, mode: str, gone_after: dict[int, int]) -> list[
             for i in (i for i, n in gone_after.items() if n == batches):
                 paths[i].unlink(missing_ok=True)
             batches += 1
-            partition.take(batch, task(batch, may_mmap=False))
+            partition.take(batch, task(batch))
         pending, partition.again = partition.again, []
     return sorted(sorted(members) for _, members in partition.done)
 

@@ -13,7 +13,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,10 +21,12 @@ import pytest
 
 from dedupe.config import ScanConfig
 from dedupe.find import find_duplicates
-from dedupe.workers import counters, pool, processes
+from dedupe.workers import counters
+from dedupe.workers.cores import cores
 from dedupe.workers.pool import Pool
+from dedupe.workers.tuning import Tuning
 from tests.conftest import write
-from tests.naive import all_names, fork_workers, lower_thresholds, naive_groups
+from tests.naive import all_names, fork_workers, lower_thresholds, naive_groups, start_workers
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals and fork")
 linux = pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
@@ -36,13 +38,18 @@ class Task:
     """Squares numbers, and does to its process what a test asks for."""
 
     deed: Callable[[int, bool], object] | None = None
+    may_mmap: bool = False
 
-    def __call__(self, batch: int, *, may_mmap: bool) -> tuple[int, bool, int]:
+    def with_maps(self) -> Task:
+        """Return one that may map."""
+        return replace(self, may_mmap=True)
+
+    def __call__(self, batch: int) -> tuple[int, bool, int]:
         """Return the square, whether maps were allowed, and who did it."""
         if self.deed is not None:
-            self.deed(batch, may_mmap)
+            self.deed(batch, self.may_mmap)
         counters.advance(batch)
-        return batch * batch, may_mmap, os.getpid()
+        return batch * batch, self.may_mmap, os.getpid()
 
     def lost(self, batch: int) -> tuple[int, bool, int]:
         """Return what stands for a batch whose workers died twice."""
@@ -83,8 +90,7 @@ def method(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> s
     name: str = request.param
     if name not in multiprocessing.get_all_start_methods():
         pytest.skip("this system starts no process that way")
-    monkeypatch.setattr(pool, "_WARM_FILES", 1)
-    monkeypatch.setattr(processes, "_context", lambda: multiprocessing.get_context(name))
+    monkeypatch.setattr(Tuning, "default", Tuning(warm_files=1, start_method=name))  # type: ignore[arg-type]
     return name
 
 
@@ -132,16 +138,25 @@ def results(workers: Pool, task: Task, batches: Iterator[int] | range) -> dict[i
 def test_one_job_works_in_this_process_without_maps() -> None:
     """With one job no process starts, batches come back in order, and no file may be mapped."""
     with Pool(1) as workers:
-        assert not workers.start_if_worthwhile(10**9, 10**12)
+        workers.prepare(files=10**9, size=10**12)
+        assert not workers.has_workers
         found = list(workers.run(Task(), range(5)))
     assert found == [(n, (n * n, False, os.getpid())) for n in range(5)]
 
 
-def test_workers_start_only_when_they_pay(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Below the thresholds the work is done here."""
-    with Pool(2) as workers:
-        assert not workers.start_if_worthwhile(pool._WARM_FILES - 1, pool._WARM_BYTES - 1)
-        assert list(workers.run(Task(), range(2))) == [(n, (n * n, False, os.getpid())) for n in range(2)]
+@forks
+@posix
+@pytest.mark.parametrize(
+    ("files", "size", "expected"), [(9, 99, False), (10, 0, True), (0, 100, True), (10, 100, True)]
+)
+def test_workers_start_only_when_they_pay(files: int, size: int, *, expected: bool) -> None:
+    """Below both thresholds the work is done here; what is asked later may start workers, and never ends them."""
+    with Pool(2, tuning=Tuning(warm_files=10, warm_bytes=100)) as workers:
+        workers.prepare(files=files, size=size)
+        assert workers.has_workers is expected
+        workers.prepare()
+        assert workers.has_workers is expected
+        assert {pid != os.getpid() for _, (_, _, pid) in workers.run(Task(), range(2))} == {expected}
 
 
 @forks
@@ -151,12 +166,13 @@ def test_every_way_to_start_workers_works_and_leaves_nobody_behind(method: str) 
     before = alive()
     counts: list[int] = []
     with Pool(2) as workers:
-        assert workers.start_if_worthwhile(10)
+        counts.append(workers.counted())
+        workers.prepare(files=10)
         found = dict(workers.run(Task(), range(50), tick=counts.append))
         assert {b: v[0] for b, v in found.items()} == {n: n * n for n in range(50)}
         assert os.getpid() not in {v[2] for v in found.values()}
         assert all(v[1] for v in found.values())
-        assert workers.counted() == sum(range(50)) + counters.done()
+        assert workers.counted() == sum(range(50))
     assert counts == sorted(counts)
     assert wait_for(lambda: alive() <= before), alive() - before
 
@@ -166,7 +182,7 @@ def test_every_way_to_start_workers_works_and_leaves_nobody_behind(method: str) 
 def test_a_death_costs_a_retry_and_nothing_else(method: str) -> None:
     """A worker killed over a batch with maps is replaced, and all batches come back once with the right result."""
     with Pool(2) as workers:
-        workers.start_if_worthwhile(10)
+        workers.prepare(files=10)
         assert results(workers, Task(die_at_7_mapped), range(30)) == {n: n * n for n in range(30)}
         assert results(workers, Task(), range(30)) == {n: n * n for n in range(30)}
 
@@ -177,7 +193,7 @@ def test_a_file_truncated_under_its_map_costs_a_retry(monkeypatch: pytest.Monkey
     """SIGBUS kills one worker; its batch is done again with plain reads."""
     fork_workers(monkeypatch)
     with Pool(2) as workers:
-        workers.start_if_worthwhile(10)
+        workers.prepare(files=10)
         found = dict(workers.run(Task(truncate_under_a_map), range(12)))
     assert {b: v[0] for b, v in found.items()} == {n: n * n for n in range(12)}
     assert found[7][1] is False
@@ -189,7 +205,7 @@ def test_a_batch_that_kills_twice_is_lost_alone(monkeypatch: pytest.MonkeyPatch)
     """Only the batch over which workers die again and again is given up."""
     fork_workers(monkeypatch)
     with Pool(3) as workers:
-        workers.start_if_worthwhile(10)
+        workers.prepare(files=10)
         assert results(workers, Task(die_at_7), range(20)) == {n: -7 if n == 7 else n * n for n in range(20)}
 
 
@@ -199,7 +215,7 @@ def test_workers_that_died_unseen_are_replaced(monkeypatch: pytest.MonkeyPatch) 
     """Workers killed between two phases cost nothing."""
     fork_workers(monkeypatch)
     with Pool(2) as workers:
-        workers.start_if_worthwhile(10)
+        workers.prepare(files=10)
         for worker in {v[2] for _, v in workers.run(Task(), range(8))}:
             os.kill(worker, signal.SIGKILL)
         time.sleep(0.2)
@@ -219,7 +235,7 @@ def test_breaking_off_ends_workers_that_hang(method: str) -> None:
 
     def scan() -> None:
         with Pool(3) as workers:
-            workers.start_if_worthwhile(10)
+            workers.prepare(files=10)
             list(workers.run(Task(sleep_long), range(9), tick=interrupt))
 
     with pytest.raises(KeyboardInterrupt):
@@ -233,10 +249,10 @@ def test_breaking_off_ends_workers_that_hang(method: str) -> None:
 def test_workers_do_not_outlive_their_parent(tmp_path: Path) -> None:
     """If the main process is killed, its workers end by themselves."""
     program = (
-        "import sys, time; from dedupe.workers import pool; from tests.workers.test_pool import Task, sleep_long\n"
-        "pool._WARM_FILES = 1\n"
-        "workers = pool.Pool(2); workers.start_if_worthwhile(5)\n"
-        "print(*[w.pid for w in workers._workers._own._processes.values()], flush=True)\n"
+        "import multiprocessing; from dedupe.workers.pool import Pool; from dedupe.workers.tuning import Tuning\n"
+        "from tests.workers.test_pool import Task, sleep_long\n"
+        "workers = Pool(2, tuning=Tuning(warm_files=1)); workers.prepare(files=1)\n"
+        "print(*[child.pid for child in multiprocessing.active_children()], flush=True)\n"
         "list(workers.run(Task(sleep_long), range(4)))\n"
     )
     with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE) as running:
@@ -273,7 +289,7 @@ def test_processes_of_the_caller_may_map_and_are_left_running(tmp_path: Path) ->
     context = multiprocessing.get_context("fork")
     with ProcessPoolExecutor(2, context) as processes:
         with Pool(executor=processes) as workers:
-            assert workers.start_if_worthwhile()
+            assert workers.has_workers
             assert all(v[1] for _, v in workers.run(Task(), range(9)))
         assert processes.submit(abs, -1).result() == 1
 
@@ -307,8 +323,7 @@ def test_a_program_with_threads_can_scan(tmp_path: Path, monkeypatch: pytest.Mon
     thread = threading.Thread(target=ready.wait)
     thread.start()
     try:
-        monkeypatch.setattr(pool, "_WARM_FILES", 1)
-        monkeypatch.setattr(pool, "_WARM_BYTES", 1)
+        start_workers(monkeypatch)
         root = tree(tmp_path / "root")
         assert all_names(find_duplicates(ScanConfig(roots=[root], jobs=2))) == naive_groups(root)
     finally:
@@ -321,4 +336,4 @@ def test_jobs_are_bounded() -> None:
     """Windows can wait for no more than some sixty processes."""
     assert Pool(1000).jobs == 60
     assert 1 <= Pool().jobs <= 60
-    assert pool.cores() >= 1
+    assert cores() >= 1
