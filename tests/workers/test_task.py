@@ -1,0 +1,16 @@
+"""Only tasks that map files are told that they may."""
+
+from __future__ import annotations
+
+from dedupe.cache.queries import QueryTask
+from dedupe.compare.confirm import Confirmer
+from dedupe.compare.fingerprint import Fingerprinter
+from dedupe.workers.task import with_maps
+
+
+def test_a_task_that_maps_nothing_stays_as_it_is() -> None:
+    """Confirming has a form with maps; fingerprints and look-ups have none."""
+    confirmer = Confirmer("sha256", None)
+    assert (confirmer.may_mmap, with_maps(confirmer).may_mmap) == (False, True)
+    for task in (Fingerprinter(), QueryTask("file:none", "sha256")):
+        assert with_maps(task) is task
