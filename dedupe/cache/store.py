@@ -105,7 +105,8 @@ class Cache:
         if self._is_empty():
             return
         asked = batches(table, members)
-        if pool.start_if_worthwhile(len(members)):
+        pool.prepare(files=len(members))
+        if pool.has_workers:
             assert self._path is not None
             task = QueryTask(uri(self._path, "mode=ro" if self._writable else IMMUTABLE), self._algorithm)
             results: Iterable[tuple[Query, Recalled | None]] = pool.run(task, asked)
