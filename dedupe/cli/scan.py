@@ -131,7 +131,7 @@ def _cache_files(cache: str | None) -> list[bytes]:
 def _tell(result: ScanResult, *, shown: bool, verbose: bool) -> None:
     """Say on standard error what belongs to no report, and the sums where no report shows them."""
     from dedupe.report import Style
-    from dedupe.report.text import summary
+    from dedupe.report.text import proofs, summary
 
     if result.confirm == Confirm.XXH3:
         console.say(f"dedupe: {_XXH3}")
@@ -139,6 +139,7 @@ def _tell(result: ScanResult, *, shown: bool, verbose: bool) -> None:
         console.say(f"dedupe: {note}")
     if verbose:
         console.say(f"Digests by {result.backend.name}: {result.backend.reason}.")
+        console.say(proofs(result))
         for phase, seconds in result.phases.items():
             console.say(f"{phase:12} {seconds:9.3f} s")
         console.say(f"{'all':12} {result.seconds:9.3f} s; {result.totals.bytes_read:,} bytes read")

@@ -27,11 +27,11 @@ from dedupe.digests.choose import any_of, choose
 from dedupe.errors import NothingUsableError
 from dedupe.files.classes import Classes
 from dedupe.files.columns import Column, column_getter
-from dedupe.files.groups import FoundGroups
+from dedupe.files.groups import FoundGroups, volumes_of
 from dedupe.files.table import group_by_key
 from dedupe.folders.compare import FolderCounts
 from dedupe.progress import Progress
-from dedupe.result import ScanResult, Totals
+from dedupe.result import NameKind, ScanResult, Totals
 from dedupe.storage import mounts
 from dedupe.storage.paths import absolute, lies_below, outside
 from dedupe.version import __version__
@@ -234,7 +234,7 @@ class Scan:
     def result(self, classes: Classes) -> ScanResult:
         """Return the groups in their order, with everything that there is to tell of the scan."""
         found, table = self._found, self._found.table
-        groups = FoundGroups(table, classes, self._links, self._config.confirm)
+        groups = FoundGroups(table, classes, {NameKind.HARD_LINK: self._links}, self._config.confirm)
         problems = sorted((replace(p, path=outside(p.path)) for p in found.problems), key=lambda p: (p.path, p.kind))
         self._cache.close()
         return ScanResult(
@@ -257,6 +257,7 @@ class Scan:
             ),
             groups=groups,
             problems=problems,
+            volumes=volumes_of(table),
             notes=tuple(self._cache.notes),
             folders=FolderCounts(self._listed, [outside(path) for path in found.unlisted]),
             phases=self._phases,
