@@ -32,9 +32,12 @@ def packed_stats(table: FileTable, members: Sequence[int]) -> bytes:
     Files whose times are kept apart, as they lie beyond the year 2262, must not be among them.
     """
     cut, words = gather_array(members), array("Q", bytes(_HEAD.size * len(members)))
-    columns = (table.size, table.modified_ns, table.changed_ns, table.device, table.inode)
+    columns = (table.size, table.modified_ns, table.changed_ns, table.volume, table.inode)
     for place, column in enumerate(columns):
-        words[place::_WORDS] = array("Q", cut(column).tobytes())
+        cells = cut(column)
+        if column is table.volume:
+            cells = array("Q", [table.volumes[v].device for v in cells])
+        words[place::_WORDS] = array("Q", cells.tobytes())
     if table.wide:
         words[len(columns) :: _WORDS] = array("Q", (table.wide.get(i, 0) >> 64 for i in members))
     return words.tobytes()

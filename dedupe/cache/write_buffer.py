@@ -113,7 +113,7 @@ class WriteBuffer:
             cut(table.size),
             cut(table.modified_ns),
             cut(table.changed_ns),
-            _as_text(cut(table.device)),
+            _as_text([table.volumes[v].device for v in cut(table.volume)]),
             _as_text(inodes),
             repeat(self._read_ns),
             repeat(fingerprint.LAYOUT),

@@ -22,7 +22,7 @@ from dedupe.digests.choose import any_of, choose
 from dedupe.files.table import FileTable
 from dedupe.progress import Progress
 from dedupe.result import Problem, ProblemKind, SkipReason
-from dedupe.storage import file_stat, mounts, problems
+from dedupe.storage import file_stat, mounts, problems, volumes
 from dedupe.storage.paths import absolute, outside
 from dedupe.walk.walker import walk
 from dedupe.workers.pool import Pool
@@ -98,8 +98,7 @@ class Hashing:
         """
         root = absolute(folder)
         config = ScanConfig(roots=[root], min_size=0, default_excludes=False)
-        for listing in walk(config, [root], self._pool, self._cache.files):
-            found = listing
+        found = walk(config, [root], self._pool, self._cache.files)
         prefix = len(os.path.join(root, b""))
         paths = sorted(found.table.paths(range(len(found.table))))
         unlisted = [replace(problem, path=outside(problem.path)) for problem in found.problems]
@@ -203,7 +202,8 @@ def _enter(table: FileTable, name: bytes) -> Problem | None:
             return problems.of_root(name, error)
         return Problem(name, ProblemKind.NOT_FOUND, str(error))
     folder, last = os.path.split(path)
-    table.add(table.enter(folder), last, seen)
+    mount = volumes.locate(folder, file_stat.identity(folder, follow=True)[0])
+    table.add(table.enter(folder, mount), last, seen)
     return None
 
 

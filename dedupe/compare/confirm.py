@@ -150,10 +150,11 @@ class Confirmer:
                 verdict.problems.append(problems.of_error(path, error))
                 failed.add(n)
                 continue
-            if seen == expected and len(data) == s.size:
+            unchanged = seen == expected or file_stat.is_unchanged(expected, seen)
+            if unchanged and len(data) == s.size:
                 contents.append(data)
             else:
-                kind = ProblemKind.CHANGED if seen != expected else ProblemKind.SHORT_READ
+                kind = ProblemKind.SHORT_READ if unchanged else ProblemKind.CHANGED
                 verdict.problems.append(problems.of_kind(path, kind))
                 failed.add(n)
         return contents, [m for n, m in enumerate(s.members) if n not in failed] if failed else s.members
@@ -189,7 +190,7 @@ class Confirmer:
                 descriptor = file_stat.open_file(s.paths[i], follow=self.follow)
                 file = _Open(i, descriptor, reader(descriptor, may_mmap=may_mmap))
                 stack.callback(file.close)
-                if file_stat.of_descriptor(descriptor) != s.stats[i]:
+                if not file_stat.is_unchanged(s.stats[i], file_stat.of_descriptor(descriptor)):
                     bad[i] = problems.of_kind(s.paths[i], ProblemKind.CHANGED)
                 files.append(file)
             except OSError as error:
@@ -235,7 +236,7 @@ class Confirmer:
     def _look_again(self, s: CandidateSet, files: Sequence[_Open], bad: dict[int, Problem]) -> None:
         """Find the files that changed while they were read."""
         for file in files:
-            if file_stat.of_descriptor(file.descriptor) != s.stats[file.position]:
+            if not file_stat.is_unchanged(s.stats[file.position], file_stat.of_descriptor(file.descriptor)):
                 bad[file.position] = problems.of_kind(s.paths[file.position], ProblemKind.CHANGED)
 
 

@@ -26,48 +26,42 @@ from dedupe.result import (
     Proof,
     VolumeInfo,
 )
-from dedupe.storage.paths import outside_all
+from dedupe.storage.paths import outside, outside_all
 
 _file = partial(tuple.__new__, File)  # as File._make, in half the time
 
 
-FurtherNames: TypeAlias = Mapping[NameKind, Mapping[int, Sequence[int]]]
-"""By what they are: the further names of a file, as indexes in the order of their paths, by the index of its first."""
+FurtherNames: TypeAlias = Mapping[int, Sequence[tuple[int, NameKind]]]
+"""The further names of a file, as indexes in the order of their paths, by the index of its first."""
 
 
-def volumes_of(table: FileTable) -> Sequence[VolumeInfo]:  # noqa: ARG001
+def volumes_of(table: FileTable) -> list[VolumeInfo]:
     """Return the volumes that the files of a table lie on, as a report names them."""
-    return ()
-
-
-def _places(
-    table: FileTable, members: Sequence[int]
-) -> tuple[Sequence[int], Sequence[int | None], Sequence[int | None]]:
-    """Return the device, the root and the volume of each of some files."""
-    unknown = [None] * len(members)
-    return gather(members)(table.device), unknown, unknown
+    return [VolumeInfo(v.id, v.label, v.file_system, outside(v.mount_point)) for v in table.volumes]
 
 
 def _columns(table: FileTable, names: FurtherNames, members: Sequence[int], proofs: Sequence[Proof]) -> FileColumns:
     """Return what some files consist of."""
-    device, root, volume = _places(table, members)
+    pick = gather(members)
+    volume = pick(table.volume)
     return FileColumns(
         outside_all(table.paths(members)),
-        [table.times(i)[0] for i in members] if table.far else gather(members)(table.modified_ns),
-        device,
-        list(map(table.inode_of, members)) if table.wide else gather(members)(table.inode),
-        root,
+        [table.times(i)[0] for i in members] if table.far else pick(table.modified_ns),
+        gather(volume)([each.device for each in table.volumes]),
+        list(map(table.inode_of, members)) if table.wide else pick(table.inode),
+        list(map(table.root_of, members)) if table.named_root else gather(pick(table.folder))(table.folder_root),
         volume,
         proofs,
-        *[_further(table, names.get(kind), members) for kind in NameKind],
+        *[_further(table, names, members, kind) for kind in NameKind],
     )
 
 
-def _further(table: FileTable, names: Mapping[int, Sequence[int]] | None, members: Sequence[int]) -> Sequence[Names]:
+def _further(table: FileTable, names: FurtherNames, members: Sequence[int], kind: NameKind) -> Sequence[Names]:
     """Return the further names of one kind of each of some files."""
     if not names:
         return [()] * len(members)
-    return [tuple(outside_all(table.paths(names[i]))) if i in names else () for i in members]
+    found = ([other for other, its_kind in names.get(i, ()) if its_kind is kind] for i in members)
+    return [tuple(outside_all(table.paths(others))) for others in found]
 
 
 class FoundFiles(Sequence[File]):
@@ -161,8 +155,8 @@ class FoundGroups(Groups):
         for span in self._classes.spans(CHUNK):
             members = self._classes.members(*span)
             used.update(gather(members)(table.folder))
-            for names in filter(None, self._names.values()):
-                used.update(table.folder[other] for i in members if i in names for other in names[i])
+            if self._names:
+                used.update(table.folder[other] for i in members for other, _ in self._names.get(i, ()))
         return set(outside_all([table.folders[each] for each in used]))
 
     def proofs(self) -> Counter[Proof | None]:

@@ -27,11 +27,12 @@ from dedupe.digests.choose import any_of, choose
 from dedupe.errors import NothingUsableError
 from dedupe.files.classes import Classes
 from dedupe.files.columns import Column, column_getter
-from dedupe.files.groups import FoundGroups, volumes_of
+from dedupe.files.groups import FoundGroups, FurtherNames, volumes_of
 from dedupe.files.table import group_by_key
 from dedupe.folders.compare import FolderCounts
 from dedupe.progress import Progress
-from dedupe.result import NameKind, ScanResult, Totals
+from dedupe.result import ScanResult, Totals
+from dedupe.scan.unite import unite_hard_links
 from dedupe.storage import mounts
 from dedupe.storage.paths import absolute, lies_below, outside
 from dedupe.version import __version__
@@ -68,7 +69,7 @@ class Scan:
         self._pool = Pool(readers_of(self._roots, config.jobs), executor)
         self._found = Listing()
         self._divergences: dict[int, bytes] = {}  # of the few files that have some
-        self._links: dict[int, list[int]] = {}  # other names of a physical file, by its first
+        self._names: FurtherNames = {}
         self._bytes_read = self._cache_hits = self._united = self._united_bytes = 0
         self._phases: dict[str, float] = {}
 
@@ -97,8 +98,7 @@ class Scan:
         """List all files below the roots."""
         own = (*self._config.own_files, *self._cache.files)
         with self._phase("walk", None):
-            for listing in walk(self._config, self._roots, self._pool, own):
-                self._progress.reach(len(listing.table))
+            listing = walk(self._config, self._roots, self._pool, own, reach=self._progress.reach)
             self._found = listing
         roots = frozenset(self._roots)
         lost = [p for p in listing.problems if p.path in roots]
@@ -113,25 +113,11 @@ class Scan:
         return list(group_by_key(range(len(table)), column_getter(table.size)))
 
     def one_name_each(self, sets: Sets) -> Sets:
-        """Return the sets with one name for each physical file; its other names are kept as links."""
-        table, united = self._found.table, []
-        inodes_of = column_getter(table.inode)
-        for members in sets:
-            extra: set[int] = set()
-            # nearly never do any share an inode; what they are is looked at then
-            for names in (n for same in group_by_key(members, inodes_of) for n in group_by_key(same, table.identities)):
-                by_path = {table.path(i): i for i in names}  # a root inside a root can bring one path twice
-                first, *others = (by_path[p] for p in sorted(by_path))
-                extra.update(names)
-                extra.discard(first)
-                if others:
-                    self._links[first] = others
-            if extra:
-                self._united += len(extra)
-                self._united_bytes += table.size[members[0]] * len(extra)
-            if len(members) - len(extra) > 1:
-                united.append(array("I", (i for i in members if i not in extra)) if extra else members)
-        return united
+        """Return the sets with one name for each physical file; its other names are kept with what they are."""
+        found = unite_hard_links(self._found.table, sets, follow=self._config.follow_symlinks)
+        self._names = found.names
+        self._united, self._united_bytes = found.files, found.bytes
+        return found.sets
 
     def recall(self, sets: Sets) -> None:
         """Take over what the cache still vouches for."""
@@ -234,7 +220,7 @@ class Scan:
     def result(self, classes: Classes) -> ScanResult:
         """Return the groups in their order, with everything that there is to tell of the scan."""
         found, table = self._found, self._found.table
-        groups = FoundGroups(table, classes, {NameKind.HARD_LINK: self._links}, self._config.confirm)
+        groups = FoundGroups(table, classes, self._names, self._config.confirm)
         problems = sorted((replace(p, path=outside(p.path)) for p in found.problems), key=lambda p: (p.path, p.kind))
         self._cache.close()
         return ScanResult(

@@ -16,36 +16,51 @@ if sys.platform == "win32":
 
 
 class FileStat(NamedTuple):
-    """Identity and date of a file's content; equal means that nothing is known to have changed."""
+    """What dates a file's content on its volume; equal means that nothing is known to have changed.
+
+    The device is no part of it: its number is made up at each mount, and on each host that looks.
+    """
 
     size: int  # bytes
     modified_ns: int
     changed_ns: int  # of content or metadata: POSIX ctime, Windows ChangeTime
-    device: int
-    inode: int
+    inode: int  # 0 where the file system has none, or none that stays
 
 
 def of_stat(s: os.stat_result) -> FileStat:
-    """Return the status that a POSIX stat tells."""
-    return tuple.__new__(FileStat, (s.st_size, s.st_mtime_ns, s.st_ctime_ns, s.st_dev, s.st_ino))  # half the time
+    """Return what a POSIX stat tells."""
+    return tuple.__new__(FileStat, (s.st_size, s.st_mtime_ns, s.st_ctime_ns, s.st_ino))  # half the time
+
+
+def is_unchanged(expected: Sequence[int], seen: Sequence[int]) -> bool:
+    """Return whether a file is as it was expected; an expected inode of 0 stands for any number."""
+    return seen == expected or (not expected[3] and seen[:3] == expected[:3])
 
 
 if sys.platform == "win32":
 
     def columns(files: Sequence[os.DirEntry[bytes] | bytes], *, follow: bool) -> Sequence[Sequence[int]]:
-        """Return the statuses of listed or named files, a column a field: by handles, as a listing may be old news."""
-        found = [of_path(f if isinstance(f, bytes) else f.path, follow=follow) for f in files]
-        return list(zip(*found, strict=True)) if found else [()] * len(FileStat._fields)
+        """Return the stats of listed or named files, a column a field, and their devices: by handles.
+
+        What a listing tells may be old news.
+        """
+        found = [windows.status(f if isinstance(f, bytes) else f.path, follow=follow) for f in files]
+        return [[getattr(each, name) for each in found] for name in (*FileStat._fields, "device")]
 
     def of_path(path: bytes, *, follow: bool = False) -> FileStat:
-        """Return the status of a file by its name; with `follow`, of what a link leads to."""
+        """Return the stat of a file by its name; with `follow`, of what a link leads to."""
         found = windows.status(path, follow=follow)
-        return FileStat(found.size, found.modified_ns, found.changed_ns, found.device, found.inode)
+        return FileStat(found.size, found.modified_ns, found.changed_ns, found.inode)
 
     def of_descriptor(descriptor: int) -> FileStat:
-        """Return the status of an open file."""
+        """Return the stat of an open file."""
         found = windows.status_of(descriptor)
-        return FileStat(found.size, found.modified_ns, found.changed_ns, found.device, found.inode)
+        return FileStat(found.size, found.modified_ns, found.changed_ns, found.inode)
+
+    def identity(file: bytes | int, *, follow: bool = False) -> tuple[int, int]:
+        """Return device and inode of a name or an open file: equal while both are there means one file."""
+        found = windows.status_of(file) if isinstance(file, int) else windows.status(file, follow=follow)
+        return found.device, found.inode
 
     def open_file(path: bytes, *, follow: bool = False) -> int:  # noqa: ARG001 - names are followed by the walk alone
         """Open a regular file for reading in a way that keeps no other program from renaming or deleting it."""
@@ -65,7 +80,7 @@ if sys.platform == "win32":
             os.close(descriptor)
 
     def content_and_status(path: bytes, length: int, *, follow: bool) -> tuple[bytes, tuple[int, ...]]:
-        """Return the same, and the status that the file had after it was read."""
+        """Return the same, and the stat that the file had after it was read."""
         descriptor = open_file(path, follow=follow)
         try:
             return os.read(descriptor, length), of_descriptor(descriptor)
@@ -75,7 +90,7 @@ if sys.platform == "win32":
 else:
 
     def columns(files: Sequence[os.DirEntry[bytes] | bytes], *, follow: bool) -> Sequence[Sequence[int]]:
-        """Return the statuses of listed or named files, a column a field: no object is kept for each of a million."""
+        """Return the stats of listed or named files, a column a field, and their devices; no object is kept."""
         found = [
             (os.stat(f, follow_symlinks=follow) if isinstance(f, bytes) else f.stat(follow_symlinks=follow))
             for f in files
@@ -84,8 +99,8 @@ else:
             [s.st_size for s in found],
             [s.st_mtime_ns for s in found],
             [s.st_ctime_ns for s in found],
-            [s.st_dev for s in found],
             [s.st_ino for s in found],
+            [s.st_dev for s in found],
         )
 
     # O_NONBLOCK: a FIFO that took the file's place must not hang us.  O_NOCTTY: nor a terminal become ours.
@@ -93,12 +108,17 @@ else:
     _UNFOLLOWED = _FLAGS | os.O_NOFOLLOW
 
     def of_path(path: bytes, *, follow: bool = False) -> FileStat:
-        """Return the status of a file by its name; with `follow`, of what a link leads to."""
+        """Return the stat of a file by its name; with `follow`, of what a link leads to."""
         return of_stat(os.stat(path, follow_symlinks=follow))
 
     def of_descriptor(descriptor: int) -> FileStat:
-        """Return the status of an open file."""
+        """Return the stat of an open file."""
         return of_stat(os.fstat(descriptor))
+
+    def identity(file: bytes | int, *, follow: bool = False) -> tuple[int, int]:
+        """Return device and inode of a name or an open file: equal while both are there means one file."""
+        s = os.fstat(file) if isinstance(file, int) else os.stat(file, follow_symlinks=follow)
+        return s.st_dev, s.st_ino
 
     def open_file(path: bytes, *, follow: bool = False) -> int:
         """Open a file for reading; a link only with `follow`.  The caller checks that it is the file it expects."""
@@ -127,13 +147,13 @@ else:
             os.close(descriptor)
 
     def content_and_status(path: bytes, length: int, *, follow: bool) -> tuple[bytes, tuple[int, ...]]:
-        """Return the same, and the status that the file had after it was read."""
+        """Return the same, and the stat that the file had after it was read."""
         descriptor = os.open(path, _FLAGS if follow else _UNFOLLOWED)
         try:
             data = os.pread(descriptor, length, 0)
             if len(data) < length:
                 data = read_at(descriptor, length, 0)
             s = os.fstat(descriptor)
-            return data, (s.st_size, s.st_mtime_ns, s.st_ctime_ns, s.st_dev, s.st_ino)
+            return data, (s.st_size, s.st_mtime_ns, s.st_ctime_ns, s.st_ino)
         finally:
             os.close(descriptor)

@@ -1,7 +1,7 @@
 """Which volume a folder lies on, by an identity that outlives a mount, and where in it.  Reads no user's file.
 
-A volume is known by its UUID or serial number, or by its server and export.  The device number that `stat` tells is made
-up at each mount, so it is a hint within one run on one host: never stored, never compared across hosts or runs.
+A volume is known by its UUID or serial number, or by its server and export.  The device number that `stat` tells is
+made up at each mount, so it is a hint within one run on one host: never stored, never compared across hosts or runs.
 """
 
 from __future__ import annotations
@@ -45,6 +45,9 @@ class Mount:
         return self.base + folder[len(self.prefix) :].replace(os.fsencode(os.sep), b"/")
 
 
+NOWHERE = Mount(Volume("", "", "", 0, stable_inodes=False), b"", b"")  # of a folder whose volume nobody asked for
+
+
 @cache
 def host() -> str:
     """Return what this machine is known by."""
@@ -61,9 +64,9 @@ def locate(folder: bytes, device: int) -> Mount:
     Raises:
         OSError: it is not there any more.
     """
-    volume = Volume(f"device:{device}", f"device:{device}", host(), device)
     prefix = os.path.join(folder, b"")
     real = os.path.join(os.path.realpath(folder), b"")
+    volume = Volume(f"device:{device}", f"device:{device}", host(), device, mount_point=real)
     return Mount(volume, prefix, real.lstrip(b"/"), linked=real != prefix)
 
 

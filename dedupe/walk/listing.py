@@ -8,14 +8,25 @@ from typing import NamedTuple
 
 from dedupe.files.table import FileTable
 from dedupe.result import Problem, SkipReason
+from dedupe.storage.volumes import Mount, Volume
 
 
 class PendingFolder(NamedTuple):
-    """A folder that is still to be listed, or some files of one so large that looking at them is shared out."""
+    """A folder that is still to be listed."""
 
     folder: bytes
-    device: int  # of its root
-    names: bytes = b""  # of the files, NUL between them; without any the folder itself is to be listed
+    mount: Mount  # that it lies on, unless a mount begins with it
+    root: int  # from which of the scan's roots it was reached, in their order
+    top: Volume  # of that root
+
+
+class PendingFiles(NamedTuple):
+    """Files of one folder so large that looking at them is shared out."""
+
+    folder: bytes
+    mount: Mount
+    root: int
+    names: bytes  # NUL between them
 
 
 @dataclass(slots=True)
@@ -25,8 +36,8 @@ class Listing:
     table: FileTable = field(default_factory=FileTable)
     skipped: Counter[SkipReason] = field(default_factory=Counter)
     problems: list[Problem] = field(default_factory=list)
-    pending: list[PendingFolder] = field(default_factory=list)
-    unlisted: list[bytes] = field(default_factory=list)  # folders that waited in vain
+    pending: list[PendingFolder | PendingFiles] = field(default_factory=list)
+    unlisted: list[bytes] = field(default_factory=list)  # folders and files that could not be looked at
 
     def take(self, other: Listing) -> None:
         """Add what another listing found."""

@@ -10,14 +10,15 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import compress, islice, starmap
+from itertools import compress, islice, repeat
 from operator import methodcaller, not_
 from typing import TypeVar
 
 from dedupe.result import Problem, ProblemKind, SkipReason
-from dedupe.storage import file_stat, problems, windows
+from dedupe.storage import file_stat, problems, volumes, windows
+from dedupe.storage.volumes import Mount, Volume
 from dedupe.walk.filters import Filters
-from dedupe.walk.listing import Listing, PendingFolder
+from dedupe.walk.listing import Listing, PendingFiles, PendingFolder
 
 T = TypeVar("T")
 
@@ -31,7 +32,7 @@ class FolderScanner:
 
     filters: Filters
     boundaries: frozenset[bytes]  # other roots: they are listed on their own
-    own: frozenset[tuple[int, int]]  # (device, inode) of files that this very scan writes
+    own: tuple[tuple[Volume, int], ...]  # volume and inode of the files that this very scan writes
     one_file_system: bool
     follow: bool
     cloud_files: bool
@@ -41,45 +42,56 @@ class FolderScanner:
     def __post_init__(self) -> None:
         self._own_inodes = frozenset(inode for _, inode in self.own)
 
-    def __call__(self, batch: list[PendingFolder], *, may_mmap: bool) -> Listing:  # noqa: ARG002 - nothing to map
+    def __call__(self, batch: list[PendingFolder | PendingFiles], *, may_mmap: bool) -> Listing:  # noqa: ARG002
         """List the folders of a batch and those below them, until a fair share of files is reached."""
         listing = Listing(pending=batch)
         while listing.pending and (self.follow or len(listing.table) < _SHARE):
             pending = listing.pending.pop()
-            if pending.names:
-                self._shared(listing, pending)
-            else:
-                self.folder(listing, pending.folder, pending.device)
+            try:
+                if pending.mount.volume.host != volumes.host():  # its device number means nothing here
+                    pending = pending._replace(mount=_located(pending.folder))
+                if isinstance(pending, PendingFiles):
+                    self._shared(listing, pending)
+                else:
+                    self.folder(listing, pending)
+            except OSError as error:
+                listing.problems.append(problems.of_listing(pending.folder, error))
+                listing.unlisted.append(pending.folder)
         return listing
 
-    def lost(self, batch: list[PendingFolder]) -> Listing:
+    def lost(self, batch: list[PendingFolder | PendingFiles]) -> Listing:
         """Return what is known of folders whose worker died."""
         listing = Listing()
-        for folder, _, names in batch:
-            files = [os.path.join(folder, name) for name in names.split(b"\0") if name]
+        for pending in batch:
+            folder = pending.folder
+            named = pending.names.split(b"\0") if isinstance(pending, PendingFiles) else []
+            files = [os.path.join(folder, name) for name in named]
             listing.unlisted += files or [folder]
             what = f"could not be looked at in {len(files)} of its files" if files else "could not be listed"
             path = folder[:-1] if files and len(folder) > 1 else folder  # of files it ends where a name can follow
             listing.problems.append(Problem(path, ProblemKind.IO, f"{what}: its worker died"))
         return listing
 
-    def folder(self, listing: Listing, path: bytes, device: int) -> None:
-        """List one folder: files into the table, folders to those that wait."""
-        try:
-            if self.follow and not self._first_visit(path):
-                listing.skipped[SkipReason.SYMLINK] += 1
-                listing.unlisted.append(path)
-                return
-            with os.scandir(path) as found:
-                self._slices(listing, found, listing.table.enter(path), device)
-        except OSError as error:
-            listing.problems.append(problems.of_listing(path, error))
-            listing.unlisted.append(path)
+    def folder(self, listing: Listing, pending: PendingFolder) -> None:
+        """List one folder: files into the table, folders to those that are pending.
 
-    def _slices(self, listing: Listing, found: Iterator[os.DirEntry[bytes]], number: int, device: int) -> None:
+        Raises:
+            OSError: it cannot be listed.
+        """
+        path = pending.folder
+        if self.follow and not self._first_visit(path):
+            listing.skipped[SkipReason.SYMLINK] += 1
+            listing.unlisted.append(path)
+            return
+        with os.scandir(path) as found:
+            self._slices(listing, found, listing.table.enter(path, pending.mount, pending.root), pending)
+
+    def _slices(
+        self, listing: Listing, found: Iterator[os.DirEntry[bytes]], number: int, pending: PendingFolder
+    ) -> None:
         """List a folder slice by slice: a million entries at once would take a gigabyte."""
-        left_out, shared = listing.table.left_out, False
-        left_out[number] = 1  # until the end is reached: nobody knows what was not listed
+        table, shared = listing.table, False
+        table.left_out[number] = 1  # until the end is reached: nobody knows what was not listed
         while children := list(islice(found, _SLICE)):
             files, others = self._kinds(listing, number, children)
             names = [file.name for file in files]
@@ -87,19 +99,23 @@ class FolderScanner:
             if not shared:
                 going_on = self._take(listing, number, names, files)
             elif names:
-                listing.pending.append(PendingFolder(listing.table.folders[number], device, b"\0".join(names)))
+                files_left = PendingFiles(
+                    table.folders[number], table.mount_of(number), pending.root, b"\0".join(names)
+                )
+                listing.pending.append(files_left)
             shared = not self.follow  # where links are followed one process does it all
+            within = pending._replace(mount=table.mount_of(number))
             for child in others:
                 try:
-                    going_on += self._other(listing, child, device)
+                    going_on += self._other(listing, child, within)
                 except OSError as error:
                     listing.problems.append(problems.of_listing(child.path, error))
-            left_out[number] += len(children) - going_on
-        left_out[number] -= 1
+            table.left_out[number] += len(children) - going_on
+        table.left_out[number] -= 1
 
-    def _shared(self, listing: Listing, pending: PendingFolder) -> None:
+    def _shared(self, listing: Listing, pending: PendingFiles) -> None:
         """Look at some files of a folder that another process listed."""
-        number = listing.table.enter(pending.folder)
+        number = listing.table.enter(pending.folder, pending.mount, pending.root)
         folder, names = listing.table.folders[number], pending.names.split(b"\0")
         taken = self._take(listing, number, names, [folder + name for name in names])
         listing.table.left_out[number] = len(names) - taken
@@ -128,28 +144,70 @@ class FolderScanner:
     ) -> int:
         """Append the files of a folder that take part by what they are, in few calls for all; return how many do."""
         try:
-            columns = file_stat.columns(files, follow=self.follow)
+            *stats, device = file_stat.columns(files, follow=self.follow)
         except OSError:
-            names, columns = self._one_by_one(listing, names, files)
-        size, _, _, device, inode = columns
+            names, files, (*stats, device) = self._one_by_one(listing, names, files)
+        table, size, inode = listing.table, stats[0], stats[-1]
+        volume: Sequence[int] | None = None
+        if device and (device.count(device[0]) < len(device) or device[0] != table.mount_of(number).volume.device):
+            volume = self._volumes(listing, number, names, device)
         least, most = self.filters.min_size, self.filters.max_size
         keep = [least <= n <= most for n in size]
+        own: Sequence[bool] = ()
         if not self._own_inodes.isdisjoint(inode):
-            keep = [k and both not in self.own for k, both in zip(keep, zip(device, inode, strict=True), strict=True)]
+            each = map(table.volumes.__getitem__, volume or [table.volume_of(number)] * len(names))
+            own = list(map(self._is_own, each, inode))
+            keep = [k and not o for k, o in zip(keep, own, strict=True)]
         if not all(keep):
-            left_out = compress(zip(size, device, inode, strict=True), map(not_, keep))
-            listing.skipped.update(starmap(self._why, left_out))
-            columns = [list(compress(column, keep)) for column in columns]
-            names = list(compress(names, keep))
-        listing.table.add_all(number, names, columns)
+            reasons = [SkipReason.OWN_OUTPUT if o else None for o in own] or repeat(None, len(names))
+            left_out = compress(zip(reasons, size, strict=True), map(not_, keep))
+            listing.skipped.update(reason or self.filters.of_size(n) for reason, n in left_out)
+            stats = [list(compress(column, keep)) for column in stats]
+            names, files = list(compress(names, keep)), list(compress(files, keep))
+            volume = list(compress(volume, keep)) if volume else None
+        first = len(table)
+        table.add_all(number, names, stats, volume)
+        if self.follow:
+            self._targets(listing, number, first, files)
         return len(names)
+
+    def _volumes(
+        self, listing: Listing, number: int, names: Sequence[bytes], device: Sequence[int]
+    ) -> Sequence[int] | None:
+        """Return the volume of each file where it is not that of the folder's mount.
+
+        A mount may begin with the folder itself, or with single files of it; some file systems show files of several
+        devices in one folder.
+        """
+        table, folder = listing.table, listing.table.folders[number]
+        here = _located(folder)
+        if here.volume.device in device:
+            table.move_folder(number, here)
+        known = {table.mount_of(number).volume.device: table.volume_of(number)}
+        for name, each in zip(names, device, strict=True):
+            if each not in known:
+                known[each] = table.enter_volume(volumes.locate(folder + name, each).volume)
+        return [known[each] for each in device] if len(known) > 1 else None
+
+    def _targets(self, listing: Listing, number: int, first: int, files: Sequence[os.DirEntry[bytes] | bytes]) -> None:
+        """Note which of the files just taken are symbolic links, and take the real names that they lead to."""
+        table, root = listing.table, listing.table.folder_root[number]
+        for i, file in enumerate(files, first):
+            if isinstance(file, bytes) or not file.is_symlink():
+                continue
+            table.symlinks.add(i)
+            folder, name = os.path.split(os.path.realpath(file.path))
+            target = table.enter(folder, _located(folder), root)
+            told = (table.size[i], *table.times(i), table.inode_of(i))
+            table.add(target, name, told, table.volume[i])
 
     def _one_by_one(
         self, listing: Listing, names: Sequence[bytes], files: Sequence[os.DirEntry[bytes] | bytes]
-    ) -> tuple[list[bytes], Sequence[Sequence[int]]]:
-        """Return the names and statuses of the files for which the system answers, and note the others' problems."""
+    ) -> tuple[list[bytes], list[os.DirEntry[bytes] | bytes], Sequence[Sequence[int]]]:
+        """Return the files for which the system answers, with their stats, and note the others' problems."""
         there: list[bytes] = []
-        columns: list[list[int]] = [[] for _ in file_stat.FileStat._fields]
+        answering: list[os.DirEntry[bytes] | bytes] = []
+        columns: list[list[int]] = [[] for _ in (*file_stat.FileStat._fields, "device")]
         for name, file in zip(names, files, strict=True):
             try:
                 values = file_stat.columns([file], follow=self.follow)
@@ -157,58 +215,55 @@ class FolderScanner:
                 listing.problems.append(problems.of_listing(os.fspath(file), error))
                 continue
             there.append(name)
+            answering.append(file)
             for column, (value,) in zip(columns, values, strict=True):
                 column.append(value)
-        return there, columns
+        return there, answering, columns
 
-    def _why(self, size: int, device: int, inode: int) -> SkipReason:
-        """Return why a file that takes no part for what it is does not."""
-        return SkipReason.OWN_OUTPUT if (device, inode) in self.own else self.filters.of_size(size)
+    def _is_own(self, volume: Volume, inode: int) -> bool:
+        """Return whether the scan itself writes a file: on this host its device tells, elsewhere its volume."""
+        return any(
+            inode == number and (own.is_same(volume) or (own.host, own.device) == (volume.host, volume.device))
+            for own, number in self.own
+        )
 
     def file(self, listing: Listing, number: int, name: bytes) -> None:
         """Append one file that was named itself, or count why it is left out."""
-        folder = listing.table.folders[number]
-        if reason := self.filters.of_file(folder, name):
+        table = listing.table
+        path = table.folders[number] + name
+        if reason := self.filters.of_file(table.folders[number], name):
             listing.skipped[reason] += 1
             return
         if sys.platform == "win32" and not self.cloud_files:
-            attributes = os.lstat(folder + name).st_file_attributes
+            attributes = os.lstat(path).st_file_attributes
             if windows.is_cloud_placeholder(attributes):
                 listing.skipped[SkipReason.CLOUD] += 1
                 return
-        found = file_stat.of_path(folder + name)
-        if found[3:] in self.own or not self.filters.min_size <= found.size <= self.filters.max_size:
-            listing.skipped[self._why(found.size, found.device, found.inode)] += 1
-        else:
-            listing.table.add(number, name, found)
+        self._take(listing, number, [name], [path])
 
     def _first_visit(self, path: bytes) -> bool:
-        seen = os.stat(path)
-        known = (seen.st_dev, seen.st_ino) in self.visited
-        self.visited.add((seen.st_dev, seen.st_ino))
+        seen = file_stat.identity(path, follow=True)
+        known = seen in self.visited
+        self.visited.add(seen)
         return not known
 
-    def _other(self, listing: Listing, child: os.DirEntry[bytes], device: int) -> bool:
-        """Sort in what is no file: a folder, a link or something special; tell whether it will be listed."""
+    def _other(self, listing: Listing, child: os.DirEntry[bytes], within: PendingFolder) -> bool:
+        """Sort in what is no file: a folder, a link or something special; return whether it will be listed."""
         if not child.is_dir(follow_symlinks=self.follow):
             listing.skipped[SkipReason.SYMLINK if child.is_symlink() else SkipReason.SPECIAL] += 1
-        elif reason := self._folder_rule(child, device):
+            return False
+        if reason := self.filters.of_folder(child.path):
             listing.skipped[reason] += 1
-        else:
-            if child.path not in self.boundaries:
-                listing.pending.append(PendingFolder(child.path, device))
-            return True
-        return False
-
-    def _folder_rule(self, child: os.DirEntry[bytes], device: int) -> SkipReason | None:
-        reason = self.filters.of_folder(child.path)
-        if (
-            reason is None
-            and self.one_file_system
-            and os.stat(child.path, follow_symlinks=self.follow).st_dev != device
-        ):
-            reason = SkipReason.OTHER_FILE_SYSTEM
-        return reason
+            return False
+        mount = within.mount
+        if self.one_file_system or child.path in volumes.points() or (self.follow and child.is_symlink()):
+            mount = _located(child.path)
+        if self.one_file_system and not mount.volume.is_same(within.top):
+            listing.skipped[SkipReason.OTHER_FILE_SYSTEM] += 1
+            return False
+        if child.path not in self.boundaries:
+            listing.pending.append(PendingFolder(child.path, mount, within.root, within.top))
+        return True
 
     def _windows_only(self, child: os.DirEntry[bytes]) -> SkipReason | None:
         """Return why Windows' attributes keep an entry out: placeholders are judged without opening them."""
@@ -244,3 +299,8 @@ def _kept(items: Sequence[T], reasons: Iterable[SkipReason | None], skipped: Cou
         else:
             skipped[reason] += 1
     return kept
+
+
+def _located(folder: bytes) -> Mount:
+    """Return where a folder lies as this host sees it."""
+    return volumes.locate(folder, file_stat.identity(folder, follow=True)[0])

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from dedupe.config import AnyPath, ScanConfig
 from dedupe.result import Problem, ProblemKind
-from dedupe.storage import file_stat, problems
+from dedupe.storage import file_stat, problems, volumes
+from dedupe.storage.volumes import Volume
 from dedupe.walk.filters import Filters
-from dedupe.walk.listing import Listing, PendingFolder
+from dedupe.walk.listing import Listing, PendingFiles, PendingFolder
 from dedupe.walk.scanner import FolderScanner
 from dedupe.workers.pool import Pool
 
@@ -21,67 +22,89 @@ _WIDTH = 64  # folders waiting before workers are asked to help
 
 
 def walk(
-    config: ScanConfig, roots: Sequence[bytes], pool: Pool, own_files: Iterable[AnyPath | int]
-) -> Iterator[Listing]:
-    """Yield the listing of the whole scan, growing, each time that it grew; the last one is complete.
+    config: ScanConfig,
+    roots: Sequence[bytes],
+    pool: Pool,
+    own_files: Iterable[AnyPath | int] = (),
+    *,
+    reach: Callable[[int], object] = lambda _: None,
+) -> Listing:
+    """Return the listing of a whole scan; problems with roots come first.
 
-    `roots` are absolute; `own_files` are those that the scan itself writes: they take no part.
-    Problems with roots are listed first.  The order of entries depends on the machine: nothing may rely on it.
+    The order of its files depends on the machine: nothing may rely on it.
+
+    Args:
+        config: what takes part.
+        roots: absolute paths.
+        pool: lists folders where there are many.
+        own_files: that the scan itself writes, paths or descriptors: they take no part.
+        reach: is told how many files there are, each time that there are more.
+
     """
-    own = {(s.device, s.inode) for p in own_files if (s := _status_or_none(p)) and s.inode}
     rules = FolderScanner(
         filters=Filters.of(config),
         boundaries=frozenset(),
-        own=frozenset(own),
+        own=tuple(filter(None, map(_volume_and_inode, own_files))),
         one_file_system=config.one_file_system,
         follow=config.follow_symlinks,
         cloud_files=config.cloud_files,
     )
     total = Listing()
     folders: dict[bytes, int] = {}  # of roots that are files
-    for root in roots:
-        _start(rules, total, root, folders)
+    for number, root in enumerate(roots):
+        _start(rules, total, root, number, folders)
     rules.boundaries = frozenset(pending.folder for pending in total.pending)  # of a million roots that are files, none
-    yield total
     while total.pending:
-        many = len(total.pending) >= _WIDTH or any(pending.names for pending in total.pending)
+        reach(len(total.table))
+        many = len(total.pending) >= _WIDTH or any(isinstance(pending, PendingFiles) for pending in total.pending)
         if config.follow_symlinks or not many or not pool.start_if_worthwhile(len(total.table)):
             batch, total.pending = total.pending, []
             total.take(rules(batch, may_mmap=False))
         else:
             for _, listing in pool.run(rules, _hand_out(total)):
                 total.take(listing)
-                yield total
-        yield total
+                reach(len(total.table))
+    reach(len(total.table))
+    return total
 
 
-def _hand_out(total: Listing) -> Iterable[list[PendingFolder]]:
+def _hand_out(total: Listing) -> Iterable[list[PendingFolder | PendingFiles]]:
     """Yield folders in small batches as long as any wait; workers bring back those that they did not reach."""
     while total.pending:
-        size = 1 if total.pending[-1].names else max(1, min(32, len(total.pending) // 8))
+        size = 1 if isinstance(total.pending[-1], PendingFiles) else max(1, min(32, len(total.pending) // 8))
         batch, total.pending = total.pending[-size:], total.pending[:-size]
         yield batch
 
 
-def _status_or_none(file: AnyPath | int) -> file_stat.FileStat | None:
+def _volume_and_inode(file: AnyPath | int) -> tuple[Volume, int] | None:
+    """Return what identifies a file that the scan itself writes; None if it is not there or has no inode number."""
     try:
-        return file_stat.of_descriptor(file) if isinstance(file, int) else file_stat.of_path(os.fsencode(file))
+        path = file if isinstance(file, int) else os.path.realpath(os.fsencode(file))
+        device, inode = file_stat.identity(path)
+        if isinstance(path, int):
+            return (Volume("", f"device:{device}", volumes.host(), device), inode) if inode else None
+        return (volumes.locate(os.path.dirname(path), device).volume, inode) if inode else None
     except OSError:
         return None
 
 
-def _start(rules: FolderScanner, total: Listing, root: bytes, folders: dict[bytes, int]) -> None:
+def _start(rules: FolderScanner, total: Listing, root: bytes, number: int, folders: dict[bytes, int]) -> None:
     """Add one root: a folder waits to be listed, a file is taken, anything else is a problem."""
     try:
-        seen = os.stat(root)
-        if stat.S_ISDIR(seen.st_mode):
-            total.pending.append(PendingFolder(root, seen.st_dev))
-        elif stat.S_ISREG(seen.st_mode):
+        mode = os.stat(root).st_mode
+        if stat.S_ISDIR(mode):
+            mount = volumes.locate(root, file_stat.identity(root, follow=True)[0])
+            total.pending.append(PendingFolder(root, mount, number, mount.volume))
+        elif stat.S_ISREG(mode):
             path = os.path.realpath(root) if os.path.islink(root) else root  # a link itself is never opened
             folder, name = os.path.split(path)
             if folder not in folders:
-                folders[folder] = total.table.enter(folder)
+                mount = volumes.locate(folder, file_stat.identity(folder, follow=True)[0])
+                folders[folder] = total.table.enter(folder, mount)
+            files = len(total.table)
             rules.file(total, folders[folder], name)
+            if len(total.table) > files:
+                total.table.named_root[files] = number
         else:
             message = "is neither a file nor a folder: name something that holds data"
             total.problems.append(Problem(root, ProblemKind.NOT_A_FILE, message))

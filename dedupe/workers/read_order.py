@@ -95,9 +95,8 @@ class ReadOrder:
 
     @cached_property
     def _rotating(self) -> dict[int, bool]:
-        """Whether each device rotates, by its number."""
-        device, folder, folders = self._table.device, self._table.folder, self._table.folders
-        return {each: mounts.rotates(each, folders[folder[device.index(each)]]) for each in set(device)}
+        """Whether each volume rotates, by its index."""
+        return {n: mounts.rotates(v.device, v.mount_point) for n, v in enumerate(self._table.volumes)}
 
     def _plan(self, files: int) -> ReadPlan:
         return plan(self._rotating.values(), files, self._jobs, tells_place=sys.platform == "linux")
@@ -117,17 +116,17 @@ class ReadOrder:
             return items
         asked = {each for each, rotates in self._rotating.items() if rotates and order is Order.PHYSICAL}
         places = {i: self._place(i, asked) for i in map(file_of, items)} if asked else {}
-        device, inode_of = self._table.device, self._table.inode_of
+        volume, inode_of = self._table.volume, self._table.inode_of
         # one key after the other, the last one first: a tuple for each of a million files would take 100 MB
         ordered = sorted(items, key=lambda item: inode_of(file_of(item)))
         ordered.sort(key=lambda item: places.get(file_of(item), 0))
-        ordered.sort(key=lambda item: device[file_of(item)])
+        ordered.sort(key=lambda item: volume[file_of(item)])
         return ordered
 
     def _place(self, i: int, asked: set[int]) -> int:
-        """Return where a file begins if its device is one of those asked, and ask none again that does not tell."""
-        device = self._table.device[i]
-        if device not in asked:
+        """Return where a file begins if its volume is one of those asked, and ask none again that does not tell."""
+        volume = self._table.volume[i]
+        if volume not in asked:
             return 0
         try:
             descriptor = file_stat.open_file(self._table.path(i), follow=self._follow)
@@ -137,5 +136,5 @@ class ReadOrder:
                 os.close(descriptor)
         except OSError as error:  # whatever keeps it from being read is told when it is
             if error.errno in extents.NOT_OFFERED:
-                asked.discard(device)
+                asked.discard(volume)
             return 0

@@ -15,9 +15,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dedupe.files.classes import Classes
-from dedupe.files.groups import FoundFiles, FoundGroups
+from dedupe.files.groups import FoundFiles, FoundGroups, volumes_of
 from dedupe.files.table import FileTable
-from dedupe.result import CHUNK, File, FileColumns, FolderCount, Group, GroupHeader, GroupList, Groups, NameKind, Proof
+from dedupe.result import (
+    CHUNK,
+    File,
+    FileColumns,
+    FolderCount,
+    Group,
+    GroupHeader,
+    GroupList,
+    Groups,
+    NameKind,
+    Proof,
+    VolumeInfo,
+)
+from dedupe.storage.volumes import Mount, Volume
 from tests.report_helpers import few, rendered, result
 
 _text = st.text(min_size=1, max_size=6).map(lambda text: text.encode("utf-8", "replace"))
@@ -33,7 +46,7 @@ class Found:
     def __init__(self) -> None:
         self.table = FileTable()
         self.classes = Classes()
-        self.names: dict[NameKind, dict[int, list[int]]] = {kind: {} for kind in NameKind}
+        self.names: dict[int, list[tuple[int, NameKind]]] = {}
         self.plain: list[Group] = []
 
     def add(self, size: int, digest: bytes | None, files: Iterable[File]) -> None:
@@ -41,16 +54,20 @@ class Found:
         files, members = list(files), []
         for file in files:
             members.append(self._add(file.path, size, file))
-            for kind, paths in zip(NameKind, (file.links, file.symlinks, file.mounted), strict=True):
-                if paths:
-                    self.names[kind][members[-1]] = [self._add(path, size, file) for path in paths]
+            kinds = zip(NameKind, (file.links, file.symlinks, file.mounted), strict=True)
+            further = sorted((path, kind) for kind, paths in kinds for path in paths)
+            if further:
+                self.names[members[-1]] = [(self._add(path, size, file), kind) for path, kind in further]
         self.classes.append(digest, members, [file.proof or Proof.HASHED for file in files])
-        self.plain.append(Group(0, size, "sha256", digest, tuple(sorted(files))))
+        volumes = [volume.device for volume in self.table.volumes]
+        files = sorted(file._replace(root=file.root or 0, volume=volumes.index(file.device)) for file in files)
+        self.plain.append(Group(0, size, "sha256", digest, tuple(files)))
 
     def _add(self, path: bytes, size: int, file: File) -> int:
         folder, slash, name = path.rpartition(b"/")
-        self.table.add(self.table.enter(folder + slash), name, (size, file.modified_ns, 0, file.device, file.inode))
-        return len(self.table) - 1
+        volume = Volume(f"serial:{file.device}", "", "here", file.device, "ext4", "label", b"/mnt")
+        number = self.table.enter(folder + slash, Mount(volume, b"/", b""), file.root or 0)
+        return self.table.add(number, name, (size, file.modified_ns, 0, file.inode))
 
     def groups(self) -> FoundGroups:
         """Return the groups as a scan has them."""
@@ -77,9 +94,9 @@ def _found(draw: st.DrawFn) -> Found:
         for _ in range(draw(st.integers(2, len(paths)))):
             own = [[paths.pop() for _ in range(draw(st.integers(0, 1))) if paths] for _ in NameKind]
             if paths:
-                numbers = (draw(_times), draw(st.integers(0, 2**64 - 1)), draw(_inodes))
-                further = map(tuple, own)
-                files.append(File(paths.pop(), *numbers, None, None, draw(st.sampled_from(Proof)), *further))
+                numbers = (draw(_times), draw(st.integers(0, 2)), draw(_inodes), draw(st.integers(0, 2)))
+                further = (tuple(sorted(names)) for names in own)
+                files.append(File(paths.pop(), *numbers, None, draw(st.sampled_from(Proof)), *further))
         if len(files) > 1:
             digest = draw(st.binary(min_size=width, max_size=width)) or None
             found.add(draw(st.sampled_from([0, 5, 10, 2**50])), digest, files)
@@ -170,7 +187,7 @@ def test_json_from_columns_is_what_plain_objects_give(found: Found) -> None:
 @given(found=_found())
 def test_other_reports_do_not_tell_columns_from_objects(name: str, found: Found) -> None:
     """Every other text report of a scan is that of the same plain groups too."""
-    plain = result(list(found.expected()))
+    plain = replace(result(list(found.expected())), roots=(b"/a", b"/b", b"/c"))
     assert rendered(name, replace(plain, groups=found.groups())) == rendered(name, plain)
 
 
@@ -209,9 +226,9 @@ def test_windows_paths_are_shown_without_the_mark_of_extended_ones(monkeypatch: 
     monkeypatch.setattr("dedupe.storage.paths.sys.platform", "win32")
     found = Found()
     for folder in (rb"\\?\D:", rb"\\?\D:\x", rb"\\?\UNC\server\share"):
-        found.table.add(found.table.enter(folder), b"f", (5, 1, 1, 1, len(found.table) + 1))
+        found.table.add(found.table.enter(folder), b"f", (5, 1, 1, len(found.table) + 1))
     found.classes.append(b"four", [2, 0], Proof.HASHED)
-    found.names[NameKind.SYMBOLIC_LINK][0] = [1]
+    found.names[0] = [(1, NameKind.SYMBOLIC_LINK)]
     (group,) = found.groups()
     assert [(file.path, file.symlinks) for file in group.files] == [
         (rb"D:\f", (rb"D:\x\f",)),
@@ -219,6 +236,16 @@ def test_windows_paths_are_shown_without_the_mark_of_extended_ones(monkeypatch: 
     ]
     assert found.groups().folders() == {b"D:\\", b"D:\\x\\", b"\\\\server\\share\\"}
     assert GroupList([group]).folders() == found.groups().folders()
+
+
+def test_a_root_that_is_a_file_is_its_own() -> None:
+    """A file that was named itself has that root, whatever that of its folder; volumes are named as in reports."""
+    found = Found()
+    found.add(5, b"four", [File(b"/a/%d" % n, 1, n, n + 1, n) for n in range(3)])
+    found.table.named_root[2] = 7
+    (group,) = found.groups()
+    assert [(file.root, file.volume, file.device) for file in group.files] == [(0, 0, 0), (1, 1, 1), (7, 2, 2)]
+    assert volumes_of(found.table)[1] == VolumeInfo("serial:1", "label", "ext4", b"/mnt")
 
 
 def test_columns_are_those_of_a_file() -> None:

@@ -1,0 +1,152 @@
+"""Which names are one physical file, and of which nature each further name is.  Opens files, and reads none.
+
+Told as one: the same inode of the same volume.  A number that was given up during the walk may be another file's by
+the time it is seen again, and some file systems make their numbers up; so where two stats of one number differ, or the
+numbers do not stay with their files, both names are looked at once more while the first is held open: an open file's
+number can be nobody else's.
+"""
+
+from __future__ import annotations
+
+import os
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from dedupe.files.columns import column_getter
+from dedupe.files.table import FileTable, group_by_key
+from dedupe.result import NameKind
+from dedupe.storage import file_stat
+
+
+@dataclass(slots=True)
+class United:
+    """Sets of physical files, each by its first name, and the further names that were found for some."""
+
+    sets: list[array[int]] = field(default_factory=list)
+    names: dict[int, list[tuple[int, NameKind]]] = field(default_factory=dict)  # by first name, in the order of paths
+    files: int = 0  # names that are not their file's first
+    bytes: int = 0  # of the sizes that those would count for
+
+
+def unite_hard_links(table: FileTable, sets: Iterable[Sequence[int]], *, follow: bool = False) -> United:
+    """Return the sets with one name for each physical file, and no set of a single one.
+
+    Args:
+        table: the files.
+        sets: those of one size.
+        follow: whether symbolic links are followed.
+    """
+    united = United()
+    for members in sets:
+        further: set[int] = set()
+        for names in _same_files(table, members, follow=follow):
+            first, others = _in_order(table, names)
+            further.update(names)
+            further.discard(first)
+            if others:
+                united.names[first] = others
+        if further:
+            united.files += len(further)
+            united.bytes += table.size[members[0]] * len(further)
+        if len(members) - len(further) > 1:
+            united.sets.append(array("I", (i for i in members if i not in further)) if further else array("I", members))
+    return united
+
+
+def _same_files(table: FileTable, members: Sequence[int], *, follow: bool) -> Iterator[list[int]]:
+    """Yield the names of each file that has more than one."""
+    if table.has_unstable_inodes:
+        loose = [i for i in members if not table.volumes[table.volume[i]].stable_inodes]
+        yield from _of_loose_numbers(table, loose, follow=follow)
+        members = [i for i in members if i not in set(loose)] if loose else members
+    # nearly never do any share an inode number, and all else is looked at only then
+    for same in group_by_key(members, column_getter(table.inode)):
+        for names in group_by_key(same, lambda some: [_identity(table, i) for i in some]):
+            if _are_sure(table, names):
+                yield list(names)
+            else:
+                yield from _looked_at(table, names, follow=follow)
+
+
+def _of_loose_numbers(table: FileTable, members: Sequence[int], *, follow: bool) -> Iterator[list[int]]:
+    """Yield the names of each file where numbers do not stay: by place in the volume, then by a look at both."""
+    places: dict[tuple[int, bytes], list[int]] = {}
+    for i in members:
+        places.setdefault((table.volume[i], table.relative_path(i)), []).append(i)
+    by_first = {names[0]: names for names in places.values()}
+    for same in group_by_key(list(by_first), lambda some: [(table.volume[i], table.inode_of(i)) for i in some]):
+        for firsts in _looked_at(table, same, follow=follow) if table.inode_of(same[0]) else ():
+            yield [name for first in firsts for name in by_first.pop(first)]
+    yield from (names for names in by_first.values() if len(names) > 1)
+
+
+def _identity(table: FileTable, i: int) -> tuple[object, ...]:
+    """Return what names of one file must share; without an inode number each path in a volume stands alone."""
+    inode = table.inode_of(i)
+    return (table.volume[i], inode) if inode else (table.volume[i], table.relative_path(i))
+
+
+def _are_sure(table: FileTable, names: Sequence[int]) -> bool:
+    """Return whether names of one number are one file beyond doubt: all were seen with the same times."""
+    return not table.inode_of(names[0]) or len({table.times(i) for i in names}) == 1
+
+
+def _looked_at(table: FileTable, names: Sequence[int], *, follow: bool) -> Iterator[list[int]]:
+    """Yield those of some names that are one file now, and give that file the times that it has now.
+
+    A name that is gone stands for itself: it is told when it is read.
+    """
+    left = list(names)
+    while len(left) > 1:
+        first, *others = left
+        try:
+            descriptor = file_stat.open_file(table.path(first), follow=follow)
+        except OSError:
+            left = others
+            continue
+        try:
+            identity = file_stat.identity(descriptor)
+            same = [i for i in others if _identity_now(table.path(i), follow=follow) == identity]
+            if same:
+                now = file_stat.of_descriptor(descriptor)
+                for i in (first, *same) if now.size == table.size[first] else ():
+                    table.set_times(i, now.modified_ns, now.changed_ns)
+                yield [first, *same]
+        finally:
+            os.close(descriptor)
+        left = [i for i in others if i not in same]
+
+
+def _identity_now(path: bytes, *, follow: bool) -> tuple[int, int] | None:
+    try:
+        return file_stat.identity(path, follow=follow)
+    except OSError:
+        return None
+
+
+def _in_order(table: FileTable, names: Sequence[int]) -> tuple[int, list[tuple[int, NameKind]]]:
+    """Return the first name of a file, a real one where there is any, and the others with their nature."""
+    by_path = {table.path(i): i for i in names}  # a root inside a root can bring one path twice
+    ordered = sorted(by_path, key=lambda path: (*_detour(table, by_path[path]), path))
+    first, *others = (by_path[path] for path in ordered)
+    known = {table.relative_path(first)}
+    kinds = {}
+    for i in others:
+        place = table.relative_path(i)
+        kinds[i] = _kind(table, i, is_known=place in known)
+        known.add(place)
+    return first, [(by_path[path], kinds[by_path[path]]) for path in sorted(by_path) if by_path[path] in kinds]
+
+
+def _detour(table: FileTable, i: int) -> tuple[bool, bool]:
+    """Return whether a name is a symbolic link itself, and whether its folder was reached through one."""
+    return i in table.symlinks, table.mount_of(table.folder[i]).linked
+
+
+def _kind(table: FileTable, i: int, *, is_known: bool) -> NameKind:
+    """Return the nature of a further name; `is_known`: its place in the volume has been reached by another name."""
+    is_link, through_link = _detour(table, i)
+    if is_link or (is_known and through_link):
+        return NameKind.SYMBOLIC_LINK
+    return NameKind.MOUNTED if is_known else NameKind.HARD_LINK
