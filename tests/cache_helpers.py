@@ -12,16 +12,17 @@ from dedupe.compare.divergence import divergence_at
 from dedupe.files.table import FileTable
 from dedupe.storage.file_stat import FileStat
 from dedupe.workers.pool import Pool
+from tests.made_volumes import MOUNT
 
 NOW = 1_900_000_000_000_000_000
-AT_REST = FileStat(100, NOW - 3 * RACY_NS, NOW - 3 * RACY_NS, 2**64 - 1, 2**127)
+AT_REST = FileStat(100, NOW - 3 * RACY_NS, NOW - 3 * RACY_NS, 2**127)
 ONE = Pool(1)
 
 
 def one_file(stat_: FileStat = AT_REST, name: bytes = b"f\xff") -> FileTable:
     """Return entries of a single file."""
     table = FileTable()
-    table.add(table.enter(b"/d"), name, stat_)
+    table.add(table.enter(b"/d", MOUNT), name, stat_)
     return table
 
 
@@ -44,7 +45,7 @@ def many(count: int) -> tuple[FileTable, dict[int, bytes], dict[int, bytes], dic
     table = FileTable()
     for n in range(count):
         if n % 100 == 0:
-            folder = table.enter(b"/d/%d" % (n // 100))
+            folder = table.enter(b"/d/%d" % (n // 100), MOUNT)
         table.add(folder, b"f%d" % n, AT_REST._replace(size=n, inode=n))
     prints = {n: n.to_bytes(16, "big") for n in range(count)}
     divergences = {n: divergence_at(n, b"x") * (n % 3) for n in range(0, count, 7)}

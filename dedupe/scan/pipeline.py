@@ -27,8 +27,8 @@ from dedupe.digests.choose import any_of, choose
 from dedupe.errors import NothingUsableError
 from dedupe.files.classes import Classes
 from dedupe.files.columns import Column, column_getter
+from dedupe.files.grouping import group_by_key
 from dedupe.files.groups import FoundGroups, FurtherNames, volumes_of
-from dedupe.files.table import group_by_key
 from dedupe.folders.compare import FolderCounts
 from dedupe.progress import Progress
 from dedupe.result import ScanResult, Totals

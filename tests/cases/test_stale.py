@@ -24,6 +24,7 @@ from dedupe.storage.paths import absolute
 from dedupe.workers.pool import Pool
 from tests.cases.common import JOBS, dated, find, found, kinds, need_root, settle, sparse
 from tests.conftest import write
+from tests.made_volumes import MOUNT
 
 _N = 300 << 10  # above what is read whole, so that the digest matters, not the fingerprint alone
 _T0 = 1_700_000_000_123_456_789
@@ -343,7 +344,7 @@ def test_o05_restored_backup(warm: Any) -> None:
     assert not find(top, cache=cache).groups
 
 
-_STATUS = FileStat(size=_N, modified_ns=_T0, changed_ns=_T0 + 1, device=7, inode=42)
+_STATUS = FileStat(size=_N, modified_ns=_T0, changed_ns=_T0 + 1, inode=42)
 _FIELDS = [*FileStat._fields]
 
 
@@ -353,7 +354,7 @@ def test_b15_every_part_of_the_status_counts(tmp_path: Path, field: str, by: int
     """A row is believed if all of the status is equal, and not if any one part differs."""
     cache = Cache(os.fspath(tmp_path / "c.db"), "sha256", time.time_ns())
     before, table = FileTable(), FileTable()
-    before.add(before.enter(b"/d"), b"f", _STATUS)
+    before.add(before.enter(b"/d", MOUNT), b"f", _STATUS)
     cache.remember(before, [0], {0: b"p" * 16}.get, {0: b"q" * 32})
     cache.commit()
     now = (
@@ -361,7 +362,7 @@ def test_b15_every_part_of_the_status_counts(tmp_path: Path, field: str, by: int
         if field and getattr(_STATUS, field) + by >= 0
         else _STATUS
     )
-    table.add(table.enter(b"/d"), b"f", now)
+    table.add(table.enter(b"/d", MOUNT), b"f", now)
     recalled = list(cache.recall(table, [0], Pool(1)))
     cache.close()
     assert [digest for r in recalled for digest in r.digests] == ([b"q" * 32] if now == _STATUS else [])

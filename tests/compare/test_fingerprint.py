@@ -17,6 +17,7 @@ from dedupe.files.table import FileTable
 from dedupe.result import ProblemKind
 from dedupe.storage.file_stat import FileStat
 from tests.conftest import write
+from tests.made_volumes import MOUNT
 
 
 @given(st.integers(0, WHOLE))
@@ -95,9 +96,9 @@ def test_batches_hold_every_file_once(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("_FIRST", "_LEAST", "_MOST"):
         monkeypatch.setattr(fingerprint, name, 3)
     table = FileTable()
-    folder = table.enter(b"/d")
+    folder = table.enter(b"/d", MOUNT)
     for n in range(10):
-        table.add(folder, b"%d" % n, FileStat(n, 0, 0, 1, n + 1))
+        table.add(folder, b"%d" % n, FileStat(n, 0, 0, n + 1))
     found = list(fingerprint.batches(table, range(1, 10), fingerprint.pace()))
     assert [len(b.members) for b in found] == [3, 3, 3]
     assert [(i, p, s) for b in found for i, p, s in zip(b.members, b.paths, b.sizes, strict=True)] == [

@@ -15,13 +15,14 @@ from dedupe.digests.registry import load
 from dedupe.files.table import FileTable
 from dedupe.storage import file_stat
 from tests.conftest import write
+from tests.made_volumes import MOUNT
 from tests.naive import contents, lower_thresholds
 
 
 def judged(paths: list[Path], *, mode: str, gone_after: dict[int, int]) -> list[list[int]]:
     """Return the classes of one set; some files are deleted after so many batches."""
     table = FileTable()
-    folder = table.enter(os.fsencode(paths[0].parent))
+    folder = table.enter(os.fsencode(paths[0].parent), MOUNT)
     for p in paths:
         table.add(folder, os.fsencode(p.name), file_stat.of_path(os.fsencode(p)))
     task = Confirmer(mode, None if mode == "bytes" else load("hashlib"))
@@ -76,7 +77,7 @@ def test_what_is_joined_by_digest_shares_no_batch_with_what_is_not(tmp_path: Pat
     folder = table.enter(os.fsencode(tmp_path))
     names = [b"%04d" % n for n in range(2060)]
     for name in names:
-        table.add(folder, name, (5, 1, 1, 1, 1))
+        table.add(folder, name, (5, 1, 1, 1))
     partition = SetSplitter(table, None, proven=False)
     sets = [range(2), range(2, 2052), range(2052, 2054), range(2054, 2060)]
     batches = list(partition.batches(sets))

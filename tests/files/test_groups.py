@@ -30,7 +30,7 @@ from dedupe.result import (
     Proof,
     VolumeInfo,
 )
-from dedupe.storage.volumes import Mount, Volume
+from dedupe.storage.volume import Mount, Volume
 from tests.report_helpers import few, rendered, result
 
 _text = st.text(min_size=1, max_size=6).map(lambda text: text.encode("utf-8", "replace"))
