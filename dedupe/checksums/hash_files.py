@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import BinaryIO
 
-from dedupe.cache.store import Cache
+from dedupe.cache.store import open_cache
 from dedupe.compare.candidates import CandidateBatch
 from dedupe.compare.confirm import Confirmer
 from dedupe.compare.fingerprint import Fingerprinter, batches, pace
@@ -65,7 +65,7 @@ class Hashing:
         self._algorithm = config.algorithm
         self._use_cache = config.use_cache
         any_of(config.algorithm, config.backend)  # what nobody can do makes no cache
-        self._cache = Cache(cache, config.algorithm, time.time_ns())
+        self._cache = open_cache(cache, config.algorithm, time.time_ns())
         try:
             found = choose(config.algorithm, config.backend, measurements=self._cache.measurements)
         except BaseException:
@@ -137,7 +137,7 @@ class Hashing:
         prints: dict[int, bytes] = {}
         known = set()
         for recalled in self._cache.recall(table, range(len(table)), self._pool):
-            prints.update(zip(recalled.members, recalled.prints, strict=True))
+            prints.update(zip(recalled.members, recalled.fingerprints, strict=True))
             if self._use_cache:
                 known.update(recalled.digested)
                 for i, value in zip(recalled.digested, recalled.digests, strict=True):

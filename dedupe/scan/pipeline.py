@@ -14,7 +14,7 @@ from itertools import compress
 from operator import itemgetter
 from typing import TYPE_CHECKING, TypeAlias
 
-from dedupe.cache.store import Cache
+from dedupe.cache.store import open_cache
 from dedupe.compare import fingerprint
 from dedupe.compare.candidates import Verdict
 from dedupe.compare.confirm import SMALL, Confirmer
@@ -64,7 +64,7 @@ class Scan:
         self._choice = _COMPARED if bytes_only else _UNUSED
         cache = os.fsencode(config.cache) if config.cache is not None else None
         scanned = lambda: any(lies_below(cache or b"", r) for r in self._roots)  # noqa: E731
-        self._cache = Cache(cache, config.confirm, self._clock, scanned=scanned)
+        self._cache = open_cache(cache, config.confirm, self._clock, scanned=scanned)
         mounts.forget()
         self._pool = Pool(readers_of(self._roots, config.jobs), executor)
         self._found = Listing()
@@ -129,7 +129,7 @@ class Scan:
         with self._phase("recall", None):
             members = self._as_listed(i for s in sets for i in s)
             for found in self._cache.recall(table, members, self._pool):
-                self._prints.put_all(found.members, found.prints)
+                self._prints.put_all(found.members, found.fingerprints)
                 if set(map(len, found.digests)) == {self._digests.width}:  # another program may have written there
                     self._digests.put_all(found.digested, found.digests)
                 self._divergences.update(found.divergences)

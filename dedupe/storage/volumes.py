@@ -70,6 +70,12 @@ def locate(folder: bytes, device: int) -> Mount:
     return Mount(volume, prefix, real.lstrip(b"/"), linked=real != prefix)
 
 
+def mounted(volume_id: str) -> list[Mount]:
+    """Return where a volume is mounted now."""
+    device = int(volume_id.removeprefix("device:"))
+    return [Mount(Volume(volume_id, volume_id, host(), device), os.path.join(os.sep, "").encode(), b"")]
+
+
 def points() -> frozenset[bytes]:
     """Return the folders where a mount begins, without a separator at the end, as far as the system lists them."""
     return frozenset()
