@@ -12,6 +12,7 @@ import sqlite3
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import compress
+from operator import itemgetter
 
 from dedupe.cache import eligible, queries, row_checksum, schema
 from dedupe.cache.queries import Recalled
@@ -20,6 +21,7 @@ from dedupe.files.columns import gather_array
 from dedupe.files.table import FileTable
 from dedupe.storage.volumes import Volume
 
+_AT_ONCE = 1 << 18  # files that one pass asks for: their numbers take 20 MB
 _PART = 1 << 14  # rows looked at, or written by one transaction
 _PASS_NS = 1.5  # a byte of the database, that a pass over its rows takes
 _READ_NS, _OPEN_NS = 0.5, 10_000  # a byte and a file, that reading and hashing take at their best
@@ -77,23 +79,33 @@ class MovedFiles:
         for volume, members in eligible.by_volume(self._table, self._missed):
             number, newest = self._volumes[volume.id]
             candidates = self._candidates(volume, members, newest)
-            if self._is_worthwhile(connection, candidates):
-                yield from self._of_volume(connection, volume.id, number, candidates)
+            known = array("I")
+            for first in range(0, len(candidates), _AT_ONCE):
+                known += self._known(connection, number, candidates[first : first + _AT_ONCE])
+            if known:
+                yield from self._of_volume(connection, volume.id, number, known)
                 if keep:
                     _keep(connection)
 
-    def _candidates(self, volume: Volume, members: Sequence[int], newest: int) -> Sequence[int]:
+    def _candidates(self, volume: Volume, members: Sequence[int], newest: int) -> array[int]:
         """Return those that may have a row: inode and change time must tell something."""
         if not (volume.stable_inodes and volume.keeps_change_time):
-            return ()
+            return array("I")
         changed, inode = (gather_array(members)(c) for c in (self._table.changed_ns, self._table.inode))
         may = (time and number and time < newest for time, number in zip(changed, inode, strict=True))
         return array("I", sorted(compress(members, may)))
 
+    def _known(self, connection: sqlite3.Connection, volume: int, members: array[int]) -> array[int]:
+        """Return those of some files whose inode number has a row, as far as it is worth while to ask."""
+        if not self._is_worthwhile(connection, members):
+            return array("I")
+        numbers = [stored_inode(self._table.inode_of(i)) for i in members]
+        rows = connection.execute("SELECT inode FROM files WHERE volume = ?", (volume,))
+        known = set(numbers).intersection(map(itemgetter(0), rows))
+        return array("I", compress(members, map(known.__contains__, numbers)))
+
     def _is_worthwhile(self, connection: sqlite3.Connection, members: Sequence[int]) -> bool:
         """Return whether reading files would take longer than a pass over all rows."""
-        if not members:
-            return False
         pages = connection.execute("PRAGMA page_count").fetchone()[0]
         page_size = connection.execute("PRAGMA page_size").fetchone()[0]
         size = sum(gather_array(members)(self._table.size))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import sqlite3
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate, groupby
 from typing import Any, NamedTuple, TypeAlias
@@ -51,7 +51,7 @@ class Query:
     paths: Iterable[bytes]  # in the volume
     runs: Sequence[int]  # how many of them, one after the other, lie in one folder
     packed_stats: bytes  # of `row_checksum`: what the files' stat is now
-    unsure: Container[int] = ()  # members whose change time tells nothing
+    unsure: Collection[int] = ()  # members whose change time tells nothing
 
 
 @dataclass(slots=True)
@@ -94,7 +94,7 @@ def batches(table: FileTable, members: Sequence[int], numbers: Mapping[str, int]
             )
 
 
-def _unsure(table: FileTable, volume: Volume, members: Sequence[int]) -> Container[int]:
+def _unsure(table: FileTable, volume: Volume, members: Sequence[int]) -> Collection[int]:
     """Return the members whose content may have changed without moving a time that counts."""
     if not volume.keeps_change_time:
         return members if isinstance(members, range) else frozenset(members)
@@ -168,15 +168,14 @@ def _rows(connection: sqlite3.Connection, algorithm: str, volume: int, paths: Se
     return connection.execute(f"{_SELECT}IN ({placeholders})", (algorithm, volume, *map(bytearray, paths))).fetchall()
 
 
-def recalled(rows: Rows, unsure: Container[int]) -> Recalled:
+def recalled(rows: Rows, unsure: Collection[int]) -> Recalled:
     """Return what some rows tell, in the order of their members."""
     found = Recalled()
-    for member in sorted(rows):
+    if unsure:
+        found.unverified = {i: RememberedRow(*rows.pop(i)) for i in sorted(rows) if i in unsure}
+    found.members += sorted(rows)
+    for member in found.members:
         fingerprint_, digest, divergence = rows[member]
-        if member in unsure:
-            found.unverified[member] = RememberedRow(fingerprint_, digest, divergence)
-            continue
-        found.members.append(member)
         found.fingerprints.append(fingerprint_)
         if digest:
             found.digested.append(member)
