@@ -72,7 +72,8 @@ def locate(folder: bytes, device: int) -> Mount:
 
 def mounted(volume_id: str) -> list[Mount]:
     """Return where a volume is mounted now."""
-    device = int(volume_id.removeprefix("device:"))
+    number = volume_id.removeprefix("device:")
+    device = int(number) if number.isdigit() else 0
     return [Mount(Volume(volume_id, volume_id, host(), device), os.path.join(os.sep, "").encode(), b"")]
 
 

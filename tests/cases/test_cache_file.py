@@ -197,15 +197,13 @@ def _state(folder: Path) -> dict[str, tuple[bytes, int, int]]:
     }
 
 
-@pytest.mark.parametrize("damage", ["whole", "version 1", "version 999", "text", "cut in half", "empty", "stale log"])
+@pytest.mark.parametrize("damage", ["whole", "version 1", "version 999", "text", "cut in half", "empty"])
 def test_r7_info_changes_nothing(case: tuple[Path, Path], cli: Any, damage: str) -> None:
     """Asking what a file holds neither renames it nor makes another, and what is no cache is only called so."""
     _, cache = case
     cache.chmod(0o644)
     if damage != "whole":
         _DAMAGE[damage][0](cache)
-    if damage == "stale log":
-        return  # reading a database with its log needs an index of the log
     before = _state(cache.parent)
     done = cli("cache", "info", "--cache", cache)
     assert _state(cache.parent) == before
@@ -241,7 +239,7 @@ def test_u9_what_is_set_aside_is_replaced_in_the_same_run(case: tuple[Path, Path
     assert maintenance.info(os.fspath(cache)).files == 304
 
 
-def test_u9_damage_met_on_the_way_is_replaced_in_the_same_run(case: tuple[Path, Path], between: Any) -> None:
+def test_u9_damage_met_on_the_way_is_replaced_in_the_same_run(case: tuple[Path, Path]) -> None:
     """Where only reading rows shows the damage, a new cache is begun at once and takes what is learnt from there on."""
     top, cache = case
     data = cache.read_bytes()
