@@ -27,11 +27,11 @@ _LIKE = b"A" * 150_000 + b"B" + b"A" * 149_999  # equal in every sample
 @contextmanager
 def attached(image: Path, point: Path, *options: str, skip: int = 0) -> Iterator[str]:
     """Mount an image; `skip`: loop devices that are taken before, so that it gets another number."""
-    taken = []
+    taken: list[str] = []
     point.mkdir(exist_ok=True)
     try:
-        for _ in range(skip + 1):
-            taken.append(run("losetup", "--find", "--show", image).strip())
+        while len(taken) <= skip:
+            taken += [run("losetup", "--find", "--show", image).strip()]
         run("mount", *options, taken[-1], point)
         try:
             yield taken[-1]
@@ -149,7 +149,7 @@ _PARTED = {frozenset({"a", "sub/deep/d"}), frozenset({"sub/b", "sub/c"})}
 
 
 def test_clones_that_part_ways_one_after_the_other(known: Path, tmp_path: Path, scanned: Scanned) -> None:
-    """Two disks of one identity: what is remembered of the one is believed of the other only while it is true of both."""
+    """Two disks of one identity: what one taught is believed of the other while it is true of both."""
     clone = tmp_path / "clone.img"
     shutil.copy(known, clone)
     with attached(clone, tmp_path / "m1"):
