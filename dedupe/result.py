@@ -22,6 +22,7 @@ class ProblemKind(StrEnum):
     TOO_LONG = "too-long"
     LINK_LOOP = "link-loop"
     NOT_A_FILE = "not-a-file"  # a root or an entry that is neither file nor folder
+    ROT = "rot"  # other content than when it was read last, under the same size and times: its disk may fail
 
 
 class SkipReason(StrEnum):
@@ -39,6 +40,14 @@ class SkipReason(StrEnum):
     OTHER_FILE_SYSTEM = "other-file-system"
     CLOUD = "cloud-placeholder"
     OWN_OUTPUT = "own-output"
+
+
+class Proof(StrEnum):
+    """How it is known that a file has the content of its group; the strongest first."""
+
+    COMPARED = "compared"  # every byte was compared in this run
+    HASHED = "hashed"  # its full digest was computed in this run
+    REMEMBERED = "remembered"  # a digest that was remembered from an earlier run stands for it
 
 
 class NameKind(StrEnum):

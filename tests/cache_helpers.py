@@ -12,7 +12,7 @@ from dedupe.cache.write_buffer import RACY_NS
 from dedupe.compare.divergence import divergence_at
 from dedupe.files.table import FileTable
 from dedupe.storage.file_stat import FileStat
-from dedupe.storage.volumes import Mount, Volume
+from dedupe.storage.volume import Mount, Volume
 from dedupe.workers.pool import Pool
 
 NOW = 1_900_000_000_000_000_000

@@ -6,7 +6,7 @@ from array import array
 from collections.abc import Iterable, Iterator, Sequence
 
 from dedupe.files.table import FileTable
-from dedupe.storage.volumes import Volume
+from dedupe.storage.volume import Volume
 
 
 def by_volume(table: FileTable, members: Sequence[int]) -> Iterator[tuple[Volume, Sequence[int]]]:

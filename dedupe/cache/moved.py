@@ -20,7 +20,7 @@ from dedupe.cache.queries import Recalled
 from dedupe.compare import fingerprint
 from dedupe.files.columns import gather_array
 from dedupe.files.table import FileTable
-from dedupe.storage.volumes import Volume
+from dedupe.storage.volume import Volume
 
 _AT_ONCE = 1 << 18  # files that one pass asks for: their numbers take 20 MB
 _PART = 1 << 14  # rows looked at, or written by one transaction

@@ -7,7 +7,7 @@ import sqlite3
 from collections.abc import Iterator, Sequence
 
 from dedupe.storage import file_stat, volumes
-from dedupe.storage.volumes import Mount
+from dedupe.storage.volume import Mount
 
 BOOT = "boot:"  # begins the id of a volume that ends with the mount or the machine's run, such as a tmpfs
 _SEPARATOR = os.fsencode(os.sep)

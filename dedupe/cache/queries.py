@@ -18,7 +18,7 @@ from dedupe.cache import eligible, row_checksum
 from dedupe.compare import fingerprint
 from dedupe.files.columns import gather_array
 from dedupe.files.table import FileTable
-from dedupe.storage.volumes import Volume
+from dedupe.storage.volume import Volume
 
 BATCH = 4096  # files looked up by one worker at a time: some ten milliseconds
 _RUN = 500  # of them, and of one folder, by one statement: 1.4 us each where their rows lie together, else 2.5

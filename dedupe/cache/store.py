@@ -25,7 +25,7 @@ from dedupe.cache.write_buffer import WriteBuffer
 from dedupe.errors import CacheError
 from dedupe.files.table import FileTable
 from dedupe.storage import file_stat, volumes
-from dedupe.storage.volumes import Volume
+from dedupe.storage.volume import Volume
 
 if TYPE_CHECKING:
     from dedupe.workers.pool import Pool

@@ -16,7 +16,7 @@ from dedupe.cache.moved import stored_inode
 from dedupe.compare import fingerprint
 from dedupe.files.columns import gather_array
 from dedupe.files.table import FileTable
-from dedupe.storage.volumes import Volume
+from dedupe.storage.volume import Volume
 
 RACY_NS = 2_000_000_000  # FAT keeps times to two seconds, the coarsest of all
 _PART = 1 << 15  # rows written by one transaction, as listed: neighbours share pages, and other processes get a turn

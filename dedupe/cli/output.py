@@ -1,4 +1,4 @@
-"""Report files: opened before the work, written beside their place, renamed into it.  Renders nothing itself."""
+"""Report files: opened before the work, written under a temporary name, then renamed.  Renders nothing itself."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import BinaryIO
 
+from dedupe.cli.values import refuse_empty
 from dedupe.errors import NothingUsableError, UsageError
 from dedupe.report import FORMATS, Format, Style, format_for
 from dedupe.result import ScanResult
 from dedupe.storage.paths import lies_below
 
-# How our own reports begin: one that lies inside a root may be replaced by its successor, anything else may not.
+# How our own reports begin: such a file inside a root may be replaced by a newer report, any other may not.
 _OURS = re.compile(
     b"|".join(
         (
@@ -36,7 +37,7 @@ _DATABASE = b"SQLite format 3\0"
 
 @dataclass(slots=True)
 class _Output:
-    """One report file on its way."""
+    """One report file that is being written."""
 
     path: str  # as the user wrote it
     target: str  # where links lead
@@ -74,8 +75,9 @@ class Outputs:
             raise
 
     def _add(self, path: str, roots: Sequence[bytes], kept: set[bytes]) -> None:
-        import tempfile  # brings random and bisect, which a scan without report files needs not
+        import tempfile  # imports random and bisect, which a scan without report files does not need
 
+        refuse_empty("--output", path)
         form = format_for(path)
         target = os.path.realpath(path)
         place = os.fsencode(target)
@@ -108,7 +110,7 @@ class Outputs:
         return [os.fsencode(p) for p in found]
 
     def write(self, result: ScanResult, style: Style) -> None:
-        """Write every report and put it in its place, each whole or not at all.
+        """Write every report and rename it to its final name, each whole or not at all.
 
         Raises:
             NothingUsableError: one could not be written; those before it are there.
@@ -129,7 +131,7 @@ class Outputs:
                 raise NothingUsableError(f"The report {output.path} could not be written: {reason}.") from error
 
     def discard(self) -> None:
-        """Remove what was not put in its place."""
+        """Remove the reports that were not finished."""
         for output in self._outputs:
             with contextlib.suppress(OSError):
                 output.file.close()

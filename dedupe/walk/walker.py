@@ -12,9 +12,10 @@ from collections.abc import Callable, Iterable, Sequence
 from dedupe.config import AnyPath, ScanConfig
 from dedupe.result import Problem, ProblemKind
 from dedupe.storage import file_stat, problems, volumes
-from dedupe.storage.volumes import Volume
+from dedupe.storage.volume import Volume
 from dedupe.walk.filters import Filters
 from dedupe.walk.listing import Listing, PendingFiles, PendingFolder
+from dedupe.walk.mount_points import located
 from dedupe.walk.scanner import FolderScanner
 from dedupe.workers.pool import Pool
 
@@ -93,13 +94,13 @@ def _start(rules: FolderScanner, total: Listing, root: bytes, number: int, folde
     try:
         mode = os.stat(root).st_mode
         if stat.S_ISDIR(mode):
-            mount = volumes.locate(root, file_stat.identity(root, follow=True)[0])
+            mount = located(root)
             total.pending.append(PendingFolder(root, mount, number, mount.volume))
         elif stat.S_ISREG(mode):
             path = os.path.realpath(root) if os.path.islink(root) else root  # a link itself is never opened
             folder, name = os.path.split(path)
             if folder not in folders:
-                mount = volumes.locate(folder, file_stat.identity(folder, follow=True)[0])
+                mount = located(folder)
                 folders[folder] = total.table.enter(folder, mount)
             files = len(total.table)
             rules.file(total, folders[folder], name)

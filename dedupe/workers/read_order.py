@@ -15,7 +15,8 @@ from functools import cached_property
 from typing import TypeVar
 
 from dedupe.files.table import FileTable
-from dedupe.storage import extents, file_stat, mounts
+from dedupe.storage import extents, mounts
+from dedupe.storage.opener import Opener
 from dedupe.workers.pool import cores
 
 T = TypeVar("T")
@@ -85,13 +86,13 @@ class ReadOrder:
     Args:
         table: all files of the scan.
         jobs: readers that the user wants; None if nothing was said.
-        follow: whether files may have been reached by links.
+        opener: opens files to ask where they lie.
     """
 
-    def __init__(self, table: FileTable, jobs: int | None, *, follow: bool = False) -> None:
+    def __init__(self, table: FileTable, jobs: int | None, opener: Opener) -> None:
         self._table = table
         self._jobs = jobs
-        self._follow = follow
+        self._opener = opener
 
     @cached_property
     def _rotating(self) -> dict[int, bool]:
@@ -129,7 +130,7 @@ class ReadOrder:
         if volume not in asked:
             return 0
         try:
-            descriptor = file_stat.open_file(self._table.path(i), follow=self._follow)
+            descriptor = self._opener.open(self._table.path(i))
             try:
                 return extents.first_byte(descriptor)
             finally:

@@ -4,6 +4,7 @@
     python -m tests.benchmarks.compare --scale 0.01 --rounds 2   a try-out of a few minutes
     python -m tests.benchmarks.compare --cold --read-ahead 128 --corpora photos,big,near
     python -m tests.benchmarks.compare --memory --corpora million --only "dedupe sha256"
+    python -m tests.benchmarks.compare --only "dedupe sha256,dedupe bytes,dedupe rerun" --against OLD/bin/dedupe
 
 The corpora are made the first time and kept.  In every round each tool runs once, in turn, so that noise hits all
 alike; the first round warms caches and is not counted.  The figures are medians: wall and CPU seconds of the whole
@@ -28,7 +29,7 @@ from dataclasses import dataclass
 from tests.benchmarks.machine import describe
 from tests.benchmarks.measure import Measurer, RunError, drop_page_cache, read_ahead, read_ahead_control
 from tests.benchmarks.table import Row, Section, as_json, facts, memory, timings
-from tests.benchmarks.tools import TOOLS, Tool, find_program, version_of
+from tests.benchmarks.tools import TOOLS, Tool, find_program, other, version_of
 from tests.corpora import SHAPES, Truth, differences, files_and_bytes, keep
 
 DEFAULT_CORPORA = "small,photos,big,near,flat"
@@ -101,6 +102,7 @@ def parser() -> argparse.ArgumentParser:
     add_corpora_options(options, DEFAULT_CORPORA)
     options.add_argument("--rounds", type=int, default=5, help="counted rounds (5)")
     options.add_argument("--only", metavar="TOOLS", help=f"names, with commas: {', '.join(t.name for t in TOOLS)}")
+    options.add_argument("--against", metavar="DEDUPE", help="another installed dedupe, such as an older one, in turn")
     options.add_argument("--cold", action="store_true", help="drop the page cache before every run (root)")
     options.add_argument("--read-ahead", type=int, metavar="KIB", help="set the disk's read-ahead meanwhile (root)")
     options.add_argument("--memory", action="store_true", help="peak memory of the whole process tree, no times")
@@ -145,6 +147,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the comparison and return the exit code: 1 where dedupe itself failed or was wrong."""
     options = parser().parse_args(arguments)
     tools = chosen_tools(options.only)
+    if options.against:
+        tools += [(other(tool), options.against) for tool, _ in tools if tool.ours]
     corpora = kept_corpora(options.folder, options.corpora.split(","), [options.scale])
     sections = []
     with (

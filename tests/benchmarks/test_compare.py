@@ -228,3 +228,16 @@ def test_growth_is_told_by_further_files() -> None:
         "| a | flat | 500 | 1.0 | wrong | - | - | - | - |",
         "| b | flat | 100 | 0.0 | 1.000 | 1.000 | 1 | - | - |",
     ]
+
+
+def test_another_installation_runs_in_turn(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """An older dedupe stands beside ours, with a cache of its own, as a ratio to ours."""
+    program = find_program("dedupe")
+    need(program, "the command beside this Python")
+    options = ["--folder", str(tmp_path), "--scale", "0.002", "--corpora", "photos", "--rounds", "1"]
+    assert compare.main([*options, "--only", "dedupe sha256,dedupe rerun", "--against", str(program)]) == 0
+    rows = [line.split(" | ") for line in capsys.readouterr().out.splitlines() if line.startswith("| ")]
+    told = {row[0].strip("| "): row[-1].strip("| ") for row in rows}
+    assert told["dedupe rerun"] == "1.00"
+    assert float(told["other rerun"]) > 0
+    assert float(told["other sha256"]) > 0

@@ -13,7 +13,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 Groups = list[list[str]]
 
@@ -112,6 +112,12 @@ TOOLS = (
     Tool("fdupes", "any", "fdupes", "-r -q -n {corpus}", blank_line_blocks),
     Tool("yadf", "any", "yadf", "--no-empty {corpus}", blank_line_blocks),
 )
+
+
+def other(tool: Tool) -> Tool:
+    """Return a row for another installation of the same program, with a cache of its own."""
+    name = tool.name.replace(tool.program, "other", 1)
+    return replace(tool, name=name, program="another", arguments=tool.arguments.replace("dedupe.db", "other.db"))
 
 
 def find_program(program: str) -> str | None:

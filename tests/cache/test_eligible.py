@@ -7,7 +7,7 @@ from pathlib import Path
 
 from dedupe.cache import eligible
 from dedupe.files.table import FileTable
-from dedupe.storage.volumes import NOWHERE
+from dedupe.storage.volume import NOWHERE
 from tests.cache_helpers import AT_REST, DISK, mounted, one_file, recall, remember, rows
 
 _OTHER = replace(DISK, id="uuid:other", instance="second", device=8)

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from dedupe.cache.queries import RememberedRow
 from dedupe.cache.store import Cache
 from dedupe.files.table import FileTable
-from dedupe.storage.volumes import Volume
+from dedupe.storage.volume import Volume
 from tests.cache_helpers import AT_REST, DISK, NOW, ONE, mounted, one_file, recall, remember, rows
 
 _KNOWN = [(0, b"F" * 16, b"D" * 32)]

@@ -12,7 +12,7 @@ import pytest
 
 from dedupe.cache import places
 from dedupe.storage import file_stat, volumes
-from dedupe.storage.volumes import Mount, Volume
+from dedupe.storage.volume import Mount, Volume
 
 
 @dataclass

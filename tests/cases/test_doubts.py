@@ -21,24 +21,15 @@ from dedupe.files.table import FileTable
 from dedupe.storage import readers
 from dedupe.walk import scanner
 from tests.conftest import groups, write
+from tests.made_volumes import MOUNT
 
 Cli = Callable[..., subprocess.CompletedProcess[bytes]]
-
-
-def test_an_inode_given_to_another_file_meanwhile_makes_no_link() -> None:
-    """Names are united only if both times agree too: a number that was given up may be another file's by now."""
-    table = FileTable()
-    folder = table.enter(b"/d")
-    for name, modified in ((b"old", 1), (b"new", 2), (b"link", 2)):
-        table.add(folder, name, (5, modified, modified, 7, 42))
-    first, second, third = table.identities(range(3))
-    assert first != second == third
 
 
 def test_no_lock_is_held_between_two_lessons(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Another program may write at once, however long the next file takes."""
     table = FileTable()
-    table.add(table.enter(b"/"), b"f", (1, 1, 1, 1, 1))
+    table.add(table.enter(b"/", MOUNT), b"f", (1, 1, 1, 1))
     one = Cache(os.fspath(tmp_path / "c.db"), "sha256", time.time_ns())
     for seconds in (1e9, -1.0):  # until the next commit, and with one each time
         monkeypatch.setattr(store, "_COMMIT", seconds)
@@ -114,8 +105,8 @@ def test_a_remembered_group_costs_in_proportion(tmp_path: Path) -> None:
 
     def seconds(count: int) -> float:
         table = FileTable()
-        folder = table.enter(b"/d")
-        once = [5] * count, [1] * count, [1] * count, [1] * count
+        folder = table.enter(b"/d", MOUNT)
+        once = [5] * count, [1] * count, [1] * count
         table.add_all(folder, [b"%d" % i for i in range(count)], (*once, range(1, count + 1)))
         best = 9.0
         for _ in range(3):

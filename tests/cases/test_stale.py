@@ -18,12 +18,15 @@ from dedupe.cache import write_buffer
 from dedupe.cache.store import Cache
 from dedupe.cache.write_buffer import RACY_NS
 from dedupe.compare import fingerprint
+from dedupe.compare.tuning import MEASURED, Tuning
+from dedupe.config import ScanConfig
 from dedupe.files.table import FileTable
+from dedupe.find import find_duplicates
 from dedupe.storage.file_stat import FileStat
 from dedupe.workers.pool import Pool
-from tests.cache_helpers import mounted
 from tests.cases.common import JOBS, dated, find, found, kinds, need_root, settle, sparse
 from tests.conftest import write
+from tests.made_volumes import MOUNT
 
 _N = 300 << 10  # above what is read whole, so that the digest matters, not the fingerprint alone
 _T0 = 1_700_000_000_123_456_789
@@ -223,7 +226,7 @@ def test_b30_another_mount_point_costs_nothing(warm: Any, tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("jobs", JOBS)
-@pytest.mark.parametrize("phase", ["same_size", "same_content"])
+@pytest.mark.parametrize("phase", ["group_by_size", "confirm"])
 @pytest.mark.parametrize("size", [20_000, _N, 20 << 20])
 def test_b32_changed_after_the_walk(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, between: Any, phase: str, size: int, jobs: int
@@ -236,7 +239,7 @@ def test_b32_changed_after_the_walk(
     between(phase, lambda: write(top / "a", b"B").touch() or os.truncate(top / "a", size))
     result = find(top, cache=cache, jobs=jobs)
     assert found(result, top) == {frozenset("bc")}
-    if phase == "same_content":
+    if phase == "confirm":
         assert kinds(result) == {"a": "changed"}
     assert b"a" not in _with_digest(cache)
     assert b"b" in _with_digest(cache)
@@ -247,7 +250,7 @@ def test_b32_same_bytes_but_touched_meanwhile(tmp_path: Path, between: Any, jobs
     """A file that was touched meanwhile is left out even if the bytes read were equal."""
     for name in "abc":
         sparse(tmp_path / name, 20 << 20)
-    between("same_content", lambda: os.utime(tmp_path / "a"))
+    between("confirm", lambda: os.utime(tmp_path / "a"))
     result = find(tmp_path, jobs=jobs)
     assert found(result, tmp_path) == {frozenset("bc")}
     assert kinds(result) == {"a": "changed"}
@@ -322,11 +325,11 @@ def test_b38_other_algorithm_or_sample_layout(warm: Any, monkeypatch: pytest.Mon
             assert found(result, top) == found(want, top)
             assert result.groups[0].digest == want.groups[0].digest
     monkeypatch.setattr(fingerprint, "LAYOUT", fingerprint.LAYOUT + 1)
-    monkeypatch.setattr(fingerprint, "SAMPLE", fingerprint.SAMPLE * 2)
-    other = find(top, cache=cache)
+    config, tuning = ScanConfig(roots=[top], cache=cache), Tuning(sample=MEASURED.sample * 2)
+    other = find_duplicates(config, tuning=tuning)
     assert found(other, top) == {frozenset("ab")}
     assert other.totals.cache_hits == 0
-    assert find(top, cache=cache).totals.cache_hits == 3
+    assert find_duplicates(config, tuning=tuning).totals.cache_hits == 3
 
 
 @_tree
@@ -360,7 +363,7 @@ def test_b15_every_part_of_the_status_counts(tmp_path: Path, field: str, by: int
     """A row is believed if all of the status is equal, and not if any one part differs."""
     cache = Cache(os.fspath(tmp_path / "c.db"), "sha256", time.time_ns())
     before, table = FileTable(), FileTable()
-    before.add(before.enter(b"/d", mounted()), b"f", _STATUS)
+    before.add(before.enter(b"/d", MOUNT), b"f", _STATUS)
     cache.remember(before, [0], {0: b"p" * 16}.get, {0: b"q" * 32})
     cache.commit()
     now = (
@@ -368,7 +371,7 @@ def test_b15_every_part_of_the_status_counts(tmp_path: Path, field: str, by: int
         if field and getattr(_STATUS, field) + by >= 0
         else _STATUS
     )
-    table.add(table.enter(b"/d", mounted()), b"f", now)
+    table.add(table.enter(b"/d", MOUNT), b"f", now)
     recalled = list(cache.recall(table, [0], Pool(1)))
     cache.close()
     assert [digest for r in recalled for digest in r.digests] == ([b"q" * 32] if now == _STATUS else [])
@@ -406,7 +409,6 @@ def test_b32_the_first_file_changes_between_two_comparisons(
         return same
 
     monkeypatch.setattr(memory, "equal", changing)
-    monkeypatch.setattr(confirm, "_WINDOW", window)
     judge = confirm.Confirmer.__call__
 
     def in_maps(self: confirm.Confirmer, batch: Any, *, may_mmap: bool) -> Any:
@@ -414,7 +416,7 @@ def test_b32_the_first_file_changes_between_two_comparisons(
 
     monkeypatch.setattr(confirm.Confirmer, "__call__", in_maps)
     paths = sorted(tmp_path.iterdir())
-    result = find(*paths, jobs=1)
+    result = find_duplicates(ScanConfig(roots=paths, jobs=1), tuning=Tuning(window=window))
     assert compared > 4
     assert not any({"b", "c"} <= g for g in found(result, tmp_path))
     assert kinds(result) == {"a": "changed"}

@@ -22,7 +22,7 @@ from typing import Any
 import pytest
 
 from dedupe.checksums.hash_files import HashConfig, Hashing
-from dedupe.compare import confirm
+from dedupe.compare.tuning import MEASURED
 from dedupe.config import ScanConfig
 from dedupe.digests import cng
 from dedupe.digests.cng import CngBackend
@@ -99,13 +99,13 @@ def test_b07_no_file_is_hashed_in_one_piece(tmp_path: Path) -> None:
         digests = {hashed.digest for hashed in hashing.digests(files)}
     with (tmp_path / "a").open("rb") as file:
         assert digests == {hashlib.file_digest(file, "sha256").digest()}
-    assert dll.largest <= confirm._WINDOW
+    assert dll.largest <= MEASURED.window
 
 
 @on_windows
 def test_cng_agrees_with_hashlib(cli: Any, tmp_path: Path) -> None:
     """`hash --backend cng` gives hashlib's digests for every size to 130 and around the edges of blocks and reads."""
-    edges = (256, 4096, 1 << 16, confirm.SMALL, confirm._STEP, confirm._WINDOW, cng.BLOCK)
+    edges = (256, 4096, 1 << 16, MEASURED.small, MEASURED.step, MEASURED.window, cng.BLOCK)
     sizes = [*range(131), *(edge + by for edge in edges for by in (-1, 0, 1))]
     for size in sizes:
         write(tmp_path / f"{size}", os.urandom(min(size, 1 << 20)) + bytes(max(0, size - (1 << 20))))
@@ -243,11 +243,12 @@ def test_b49_b86_attributes_keep_entries_out(
     monkeypatch: pytest.MonkeyPatch, attributes: int, tag: int, reason: str | None
 ) -> None:
     """Junctions and files in a cloud are left out by what their folder tells of them, before anything opens them."""
-    entry: Any = SimpleNamespace(stat=lambda **_: SimpleNamespace(st_file_attributes=attributes, st_reparse_tag=tag))
+    seen = SimpleNamespace(st_file_attributes=attributes, st_reparse_tag=tag)
+    entry: Any = SimpleNamespace(stat=lambda **_: seen, is_symlink=lambda: False)
     with monkeypatch.context() as patched:
         patched.setattr(sys, "platform", "win32")
-        plain = _lister()._windows_only(entry)
-        asked = _lister(cloud_files=True, follow_symlinks=True)._windows_only(entry)
+        plain = _lister()._left_out_unopened(entry)
+        asked = _lister(cloud_files=True, follow_symlinks=True)._left_out_unopened(entry)
     assert plain == reason
     assert asked is None
 
@@ -288,7 +289,12 @@ def test_b86_a_walk_leaves_placeholders_alone(tmp_path: Path, monkeypatch: pytes
         _hide(tmp_path / name)
     opened: list[bytes] = []
     usual = windows.open_for_reading
-    monkeypatch.setattr(windows, "open_for_reading", lambda path: opened.append(os.path.basename(path)) or usual(path))
+
+    def open_it(path: bytes, *, follow: bool) -> int:
+        opened.append(os.path.basename(path))
+        return usual(path, follow=follow)
+
+    monkeypatch.setattr(windows, "open_for_reading", open_it)
     monkeypatch.setattr(windows, "_CLOUD", HIDDEN)
     result = find(tmp_path, jobs=1)
     assert found(result, tmp_path) == {frozenset("ab")}

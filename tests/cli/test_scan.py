@@ -257,7 +257,7 @@ def test_cloud_files_are_asked_for(
 def test_paths_come_from_a_list(cli: Cli, root: Path, tmp_path: Path, scan_json: ScanJson) -> None:
     """Lists are read from a file or standard input, by lines or NUL, and add to the paths named."""
     listed = [os.fsencode(root / n) for n in sorted(TEXTS)]
-    write(tmp_path / "lines", b"\n".join(listed) + b"\n\n")
+    write(tmp_path / "lines", b"\n".join(listed) + b"\n")
     write(tmp_path / "crlf", b"\xef\xbb\xbf" + b"\r\n".join(listed) + b"\r\n")
     write(tmp_path / "null", b"\0".join(listed) + b"\0")
     for source in (("lines",), ("crlf",), ("null", "--null")):

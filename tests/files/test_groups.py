@@ -18,6 +18,7 @@ from dedupe.files.classes import Classes
 from dedupe.files.groups import FoundFiles, FoundGroups
 from dedupe.files.table import FileTable
 from dedupe.result import File, FolderCount, Group
+from tests.made_volumes import mount, volume
 from tests.report_helpers import few, rendered, result
 
 _text = st.text(min_size=1, max_size=6).map(lambda text: text.encode("utf-8", "replace"))
@@ -49,7 +50,8 @@ class Found:
 
     def _add(self, path: bytes, size: int, file: File) -> int:
         folder, slash, name = path.rpartition(b"/")
-        self.table.add(self.table.enter(folder + slash), name, (size, file.modified_ns, 0, file.device, file.inode))
+        where = mount(volume(file.device))
+        self.table.add(self.table.enter(folder + slash, where), name, (size, file.modified_ns, 0, file.inode))
         return len(self.table) - 1
 
     def groups(self) -> FoundGroups:
@@ -196,7 +198,7 @@ def test_windows_paths_are_shown_without_the_mark_of_extended_ones(monkeypatch: 
     monkeypatch.setattr("dedupe.storage.paths.sys.platform", "win32")
     found = Found()
     for folder in (rb"\\?\D:", rb"\\?\D:\x", rb"\\?\UNC\server\share"):
-        found.table.add(found.table.enter(folder), b"f", (5, 1, 1, 1, len(found.table) + 1))
+        found.table.add(found.table.enter(folder), b"f", (5, 1, 1, len(found.table) + 1))
     found.classes.append(b"four", [2, 0])
     found.links[0] = [1]
     (group,) = found.groups()

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import os
 from collections import defaultdict
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from dedupe.files.columns import Column, gather, is_contiguous
-from dedupe.files.table import FileTable, group_by_key
+from dedupe.files.grouping import group_by_key
+from dedupe.files.table import FileTable
 from dedupe.storage.file_stat import FileStat
+from tests.made_volumes import MOUNT, mount, volume
 
 SEPARATOR = os.sep.encode()
 names = st.binary(min_size=1, max_size=9).filter(lambda n: not {*b"\0/", *SEPARATOR} & set(n))
 big = st.integers(0, 2**64 - 1)
 stats = st.builds(
-    FileStat, big, st.integers(-(2**63), 2**63 - 1), st.integers(-(2**63), 2**63 - 1), big, st.integers(0, 2**128 - 1)
+    FileStat, big, st.integers(-(2**63), 2**63 - 1), st.integers(-(2**63), 2**63 - 1), st.integers(0, 2**128 - 1)
 )
 folders = st.lists(st.tuples(names, st.lists(st.tuples(names, stats), max_size=4)), max_size=4)
 Folders = list[tuple[bytes, list[tuple[bytes, FileStat]]]]
@@ -27,7 +30,7 @@ def made(listed: Folders) -> FileTable:
     """Return a table of what a walk might have listed."""
     table = FileTable()
     for folder, files in listed:
-        number = table.enter(b"/" + folder)
+        number = table.enter(b"/" + folder, MOUNT)
         for name, stat_ in files:
             table.add(number, name, stat_)
     return table
@@ -63,27 +66,45 @@ def test_extending_is_putting_in_one_after_the_other(parts: list[Folders]) -> No
 def test_a_root_keeps_its_slash() -> None:
     """A folder that ends in a separator gets no second one."""
     table = FileTable()
-    table.add(table.enter(b"/"), b"a", FileStat(1, 2, 3, 4, 5))
+    table.add(table.enter(b"/"), b"a", FileStat(1, 2, 3, 5))
     assert table.path(0) == b"/a"
 
 
-def test_names_of_one_physical_file_share_an_identity() -> None:
-    """Device and inode say which names are one file; where there is no inode, only the path does."""
-    table = made(
-        [(b"d", [(b"a", FileStat(1, 2, 3, 4, 5)), (b"b", FileStat(1, 2, 3, 4, 5)), (b"c", FileStat(1, 2, 3, 9, 5))])]
-    )
-    first, second, third = table.identities(range(3))
-    assert first == second != third
-    wide = 5 + (1 << 64)
-    nowhere = made(
-        [
-            (b"d", [(b"a", FileStat(1, 2, 3, 4, 0)), (b"b", FileStat(1, 2, 3, 4, 0)), (b"a", FileStat(1, 2, 3, 4, 0))]),
-            (b"e", [(b"a", FileStat(1, 2, 3, 4, wide)), (b"b", FileStat(1, 2, 3, 4, 5))]),
-        ]
-    )
-    identities = nowhere.identities(range(5))
-    assert identities[0] == identities[2] != identities[1]
-    assert identities[3] != identities[4]
+@given(st.lists(st.tuples(st.integers(1, 4), st.integers(0, 3), st.booleans(), names), max_size=8), st.integers(0, 8))
+def test_volumes_and_roots_survive_being_put_together(files: list[tuple[int, int, bool, bytes]], cut: int) -> None:
+    """Each file keeps its volume, its root and its place in the volume, whatever the numbers in the parts were."""
+    whole = FileTable()
+    for part in (files[:cut], files[cut:]):
+        table = FileTable()
+        for number, root, elsewhere, name in part:
+            here = mount(volume(number), b"/m%d/" % number, b"base/")
+            folder = table.enter(b"/m%d/d" % number, here, root)
+            table.add(folder, name, FileStat(1, 2, 3, 4), table.enter_volume(volume(9)) if elsewhere else None)
+        whole.extend(table)
+    for i, (number, root, elsewhere, name) in enumerate(files):
+        assert whole.volumes[whole.volume[i]] == volume(9 if elsewhere else number)
+        assert whole.volumes[whole.volume_of(whole.folder[i])] == volume(number)
+        assert whole.root_of(i) == root
+        assert whole.relative_path(i) == b"base/d/" + name
+
+
+def test_an_inode_number_that_does_not_stay_is_not_told_as_one_that_does() -> None:
+    """On FAT and its like the number is there to look again with, and no part of what dates a file."""
+    table = FileTable()
+    for number, stable in ((1, True), (2, False)):
+        here = mount(volume(number, stable_inodes=stable))
+        table.add(table.enter(b"/d%d" % number, here), b"f", FileStat(1, 2, 3, 42))
+    assert [table.stat(i).inode for i in range(2)] == [42, 0]
+    assert [each[3] for each in table.packed_stats(range(2))] == [42, 0]
+    assert [table.inode_of(i) for i in range(2)] == [42, 42]
+
+
+def test_volumes_of_two_hosts_are_one_by_their_id() -> None:
+    """The device number of another host means nothing here; on one host it tells two clones apart."""
+    table = FileTable()
+    here = table.enter_volume(volume(1))
+    assert table.enter_volume(replace(volume(1), host="there", instance="dev:77", device=77)) == here
+    assert table.enter_volume(replace(volume(1), instance="dev:2", device=2)) != here
 
 
 @given(
@@ -91,14 +112,14 @@ def test_names_of_one_physical_file_share_an_identity() -> None:
     st.sampled_from([1, 2, 3, 7, 1000]),
     st.randoms(use_true_random=False),
 )
-def test_alike_is_grouping_by_a_dictionary(keys: list[object], at_once: int, random: object) -> None:
+def test_grouping_by_key_is_grouping_by_a_dictionary(keys: list[object], slice_size: int, random: object) -> None:
     """In slices or not, members that share a key come together, in the order given, each in one set."""
     members = list(range(len(keys)))
     random.shuffle(members)  # type: ignore[attr-defined]
     plain: dict[object, list[int]] = defaultdict(list)
     for i in members:
         plain[keys[i]].append(i)
-    found = [list(same) for same in group_by_key(members, lambda part: [keys[i] for i in part], at_once=at_once)]
+    found = [list(same) for same in group_by_key(members, lambda part: [keys[i] for i in part], slice_size=slice_size)]
     assert sorted(found) == sorted(same for same in plain.values() if len(same) > 1)
 
 
@@ -124,8 +145,8 @@ def test_packed_files_are_those_asked_for(order: list[int], count: int) -> None:
     """Paths and statuses come back in the order asked for, whatever gaps and turns it has."""
     found = made(
         [
-            (b"/d", [(b"n%d" % i * i, FileStat(i, i, i, i, i + 1)) for i in range(5)]),
-            (b"/e", [(b"x", FileStat(9, 9, 9, 9, 9))] * 3),
+            (b"/d", [(b"n%d" % i * i, FileStat(i, i, i, i + 1)) for i in range(5)]),
+            (b"/e", [(b"x", FileStat(9, 9, 9, 9))] * 3),
         ]
     )
     members = order[:count]
@@ -153,7 +174,7 @@ def test_values_of_another_width_never_shift_their_neighbours(values: list[bytes
 
 
 @given(st.lists(st.integers(0, 8), max_size=6))
-def test_a_run_is_members_without_a_gap(members: list[int]) -> None:
-    """Only rising members that leave none out are a run; none at all are none."""
+def test_contiguous_members_are_those_without_a_gap(members: list[int]) -> None:
+    """Only rising members that leave none out are contiguous; none at all are not."""
     assert is_contiguous(members) == (bool(members) and members == list(range(members[0], members[0] + len(members))))
     assert list(gather(members)(range(100, 200))) == [100 + i for i in members]

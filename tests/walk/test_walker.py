@@ -16,16 +16,24 @@ from dedupe.config import ScanConfig
 from dedupe.result import ProblemKind, SkipReason
 from dedupe.walk import scanner, walker
 from dedupe.walk.filters import Filters
-from dedupe.walk.listing import Listing, PendingFolder
+from dedupe.walk.listing import Listing, PendingFiles, PendingFolder
+from dedupe.walk.mount_points import located
 from dedupe.workers.pool import Pool
 from tests.conftest import write
+from tests.made_volumes import MOUNT
 from tests.naive import fork_workers
 
 
 def rules() -> scanner.FolderScanner:
     """Return a lister by the rules of a plain scan."""
     nothing: frozenset[bytes] = frozenset()
-    return scanner.FolderScanner(Filters.of(ScanConfig(roots=["/"])), nothing, frozenset(), False, False, False)  # noqa: FBT003
+    return scanner.FolderScanner(Filters.of(ScanConfig(roots=["/"])), nothing, (), False, False, False)  # noqa: FBT003
+
+
+def pending(folder: bytes) -> PendingFolder:
+    """Return a folder as the walk hands it out."""
+    mount = located(folder)
+    return PendingFolder(folder, mount, 0, mount.volume)
 
 
 def wide_folder(folder: Path) -> Path:
@@ -49,7 +57,7 @@ def test_a_wide_folder_is_shared_out(tmp_path: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(scanner, "_SLICE", width)
     root = os.fsencode(wide_folder(tmp_path / "root"))
     with Pool(jobs) as pool:
-        *_, found = walker.walk(ScanConfig(roots=[root]), [root], pool, ())
+        found = walker.walk(ScanConfig(roots=[root]), [root], pool, ())
     files = sorted(found.table.path(i) for i in range(len(found.table)))
     assert files == [*sorted(os.path.join(root, b"f%02d" % n) for n in range(30)), os.path.join(root, b"sub", b"deep")]
     assert not found.problems
@@ -67,7 +75,7 @@ def test_files_that_vanish_between_two_looks_are_told(tmp_path: Path) -> None:
     """Names that were handed on may be gone when their turn comes: each is a problem, the others are there."""
     folder = os.fsencode(tmp_path)
     write(tmp_path / "here", b"here")
-    listing = rules()([PendingFolder(folder, 0, b"gone\0here\0lost")], may_mmap=False)
+    listing = rules()([PendingFiles(folder, located(folder), 0, b"gone\0here\0lost")], may_mmap=False)
     assert [listing.table.path(i) for i in range(len(listing.table))] == [os.path.join(folder, b"here")]
     assert [(p.path, p.kind) for p in listing.problems] == [
         (os.path.join(folder, name), ProblemKind.VANISHED) for name in (b"gone", b"lost")
@@ -81,7 +89,7 @@ def test_a_slice_without_files_does_not_list_its_folder_again(tmp_path: Path, mo
     for n in range(6):
         (tmp_path / str(n)).mkdir()
     listing = Listing()
-    rules().folder(listing, os.fsencode(tmp_path), 0)
+    rules().folder(listing, pending(os.fsencode(tmp_path)))
     assert sorted(w.folder for w in listing.pending) == [os.fsencode(tmp_path / str(n)) for n in range(6)]
 
 
@@ -105,7 +113,7 @@ def test_a_listing_that_breaks_off_leaves_something_out(
 
     monkeypatch.setattr(scanner.os, "scandir", breaking)
     with Pool(1) as pool:
-        *_, listing = walker.walk(ScanConfig(roots=[root]), [root], pool, ())
+        listing = walker.walk(ScanConfig(roots=[root]), [root], pool, ())
     assert [p.kind for p in listing.problems] == [ProblemKind.IO]
     direct = [numbers for folder, *numbers in listing.table.listed() if os.path.normpath(folder) == root]
     assert sum(left_out for *_, left_out in direct) > 0
@@ -117,7 +125,7 @@ def test_a_listing_that_breaks_off_leaves_something_out(
 def test_a_lost_share_is_so_many_files() -> None:
     """Where the worker died that looked at some files of a huge folder, each of them is unknown, not the folder."""
     folder = os.path.join(os.sep.encode() + b"d", b"")
-    listing = rules().lost([PendingFolder(folder, 0, b"a\0b"), PendingFolder(b"/e", 0)])
+    listing = rules().lost([PendingFiles(folder, MOUNT, 0, b"a\0b"), PendingFolder(b"/e", MOUNT, 0, MOUNT.volume)])
     assert listing.unlisted == [folder + b"a", folder + b"b", b"/e"]
     assert [(p.path, p.kind) for p in listing.problems] == [(folder[:-1], ProblemKind.IO), (b"/e", ProblemKind.IO)]
     assert "2 of its files" in listing.problems[0].message

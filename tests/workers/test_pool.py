@@ -256,10 +256,10 @@ def tree(folder: Path) -> Path:
 
 def test_another_executor_does_the_reading_without_maps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Threads in place of processes find the same groups; they map nothing, as that could kill the program."""
-    lower_thresholds(monkeypatch)
+    tuning = lower_thresholds(monkeypatch)
     root = tree(tmp_path / "root")
     with ThreadPoolExecutor(2) as threads:
-        result = find_duplicates(ScanConfig(roots=[root]), executor=threads)
+        result = find_duplicates(ScanConfig(roots=[root]), executor=threads, tuning=tuning)
         assert all_names(result) == naive_groups(root)
         with Pool(executor=threads) as workers:
             assert all(not v[1] for _, v in workers.run(Task(), range(9)))

@@ -28,11 +28,14 @@ from dedupe.find import find_duplicates
 from dedupe.progress import Silent
 from dedupe.storage import extents, file_stat, mounts
 from dedupe.storage.file_stat import FileStat
+from dedupe.storage.opener import Opener
+from dedupe.walk.mount_points import located
 from dedupe.workers import pool, read_order
 from dedupe.workers.pool import Pool
 from dedupe.workers.read_order import Order, ReadOrder, ReadPlan, plan, readers
 from tests.conftest import groups, need, write
 from tests.disks import KINDS, Disk, disk, memory, places
+from tests.made_volumes import mount, volume
 from tests.naive import all_names, naive_groups
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells what rotates and where files lie")
@@ -132,10 +135,11 @@ def test_a_network_root_brings_more_readers(tmp_path: Path, monkeypatch: pytest.
 def tables(draw: st.DrawFn) -> tuple[FileTable, list[int]]:
     """Return files that are nowhere, of a few devices, and some of their indexes in any order."""
     table = FileTable()
-    folder = table.enter(os.fsencode(os.path.join(tempfile.gettempdir(), "there", "is", "none")))
+    where = os.fsencode(os.path.join(tempfile.gettempdir(), "there", "is", "none"))
+    folders = [table.enter(where, mount(volume(n))) for n in (1, 2, 3)]
     for n in range(draw(st.integers(0, 30))):
         inode = draw(st.integers(1, 1 << 70))
-        table.add(folder, str(n).encode(), FileStat(1, 1, 1, draw(st.integers(1, 3)), inode))
+        table.add(draw(st.sampled_from(folders)), str(n).encode(), FileStat(1, 1, 1, inode))
     members = draw(st.permutations(range(len(table))))
     return table, members[: draw(st.integers(0, len(members)))]
 
@@ -147,12 +151,12 @@ def test_an_order_loses_and_adds_nothing(table: tuple[FileTable, list[int]], rot
     sets = [members[n : n + width] for n in range(0, len(members), width)]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(mounts, "rotates", lambda device, _: device in rotate)
-        how = ReadOrder(table, None)
+        how = ReadOrder(table, None, Opener())
         ordered, ordered_sets = list(how.in_order(members, int)), list(how.in_order(sets, itemgetter(0)))
-    if rotate.isdisjoint(table.device):
+    if rotate.isdisjoint(table.volumes[v].device for v in table.volume):
         assert (ordered, ordered_sets) == (members, sets)
     else:
-        key = lambda i: (table.device[i], table.inode_of(i))  # noqa: E731
+        key = lambda i: (table.volume[i], table.inode_of(i))  # noqa: E731
         assert ordered == sorted(members, key=key)
         assert ordered_sets == sorted(sets, key=lambda s: key(s[0]))
 
@@ -175,10 +179,10 @@ def by_place(files: list[Path]) -> list[Path]:
     return [file for _, file in sorted(zip(places(files), files, strict=True))]
 
 
-def entries_of(files: list[Path]) -> FileTable:
+def table_of(files: list[Path]) -> FileTable:
     """Return files as a walk would list them."""
     table = FileTable()
-    folder = table.enter(os.fsencode(files[0].parent))
+    folder = table.enter(os.fsencode(files[0].parent), located(os.fsencode(files[0].parent)))
     for file in files:
         table.add(folder, os.fsencode(file.name), file_stat.of_path(os.fsencode(file)))
     return table
@@ -190,15 +194,15 @@ def test_the_order_of_the_disk(tmp_path: Path, kind: str) -> None:
     """Files of a rotating disk are read by where they begin, whatever their names and inodes, one batch at a time."""
     with memory(tmp_path / "memory") as top, disk(top / "image", tmp_path / "disk", kind) as made:
         files = scattered(made.folder, 60, lambda _: os.urandom(10_000))
-        table = entries_of(files)
+        table = table_of(files)
         expected = [files.index(file) for file in by_place(files)]
         assert expected not in (list(range(60)), sorted(range(60), key=table.inode.__getitem__))
         for yes, order, at_once in ((True, expected, 1), (False, list(range(60)), None)):
             made.rotate(yes)
             mounts.forget()
-            how = ReadOrder(table, None)
+            how = ReadOrder(table, None, Opener())
             assert (list(how.in_order(range(60), int)), how.at_once) == (order, at_once)
-            assert ReadOrder(table, 2).at_once is None
+            assert ReadOrder(table, 2, Opener()).at_once is None
     mounts.forget()
 
 
@@ -208,13 +212,18 @@ def test_what_is_nowhere_on_the_disk_comes_first(rotating: Disk, monkeypatch: py
     names = ["data", "hole", "gone", "link"]
     files = [write(rotating.folder / name, os.urandom(9000)) for name in names]
     os.sync()
-    table = entries_of(files)
+    table = table_of(files)
     os.truncate(files[1], 0)
     os.truncate(files[1], 9000)
     for file in files[2:]:
         file.unlink()
     files[3].symlink_to("data")
-    assert [names[i] for i in ReadOrder(table, None).in_order(range(4), int)] == ["hole", "gone", "link", "data"]
+    assert [names[i] for i in ReadOrder(table, None, Opener()).in_order(range(4), int)] == [
+        "hole",
+        "gone",
+        "link",
+        "data",
+    ]
 
 
 @linux
@@ -222,7 +231,7 @@ def test_a_file_system_that_tells_no_place_is_asked_once(tmp_path: Path, monkeyp
     """Where the system knows no places (tmpfs), one question is enough, and inodes give the order."""
     with memory(tmp_path / "memory") as top:
         files = scattered(top, 20, lambda _: b"x")
-        table = entries_of(files)
+        table = table_of(files)
         told: list[int | None] = []
         real = extents.first_byte
 
@@ -235,7 +244,7 @@ def test_a_file_system_that_tells_no_place_is_asked_once(tmp_path: Path, monkeyp
 
         monkeypatch.setattr(extents, "first_byte", ask)
         monkeypatch.setattr(mounts, "rotates", lambda *_: True)
-        found = list(ReadOrder(table, None).in_order(range(20), int))
+        found = list(ReadOrder(table, None, Opener()).in_order(range(20), int))
     assert told == [errno.EOPNOTSUPP]
     assert found == sorted(range(20), key=table.inode.__getitem__)
 
