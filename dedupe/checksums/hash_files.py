@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import BinaryIO
 
-from dedupe.cache.store import Cache
+from dedupe.cache.store import open_cache
 from dedupe.compare.method import Method
 from dedupe.compare.tuning import MEASURED, Tuning
 from dedupe.config import ScanConfig
@@ -69,7 +69,7 @@ class Hashing:
     def __init__(self, config: HashConfig, progress: Progress, stdin: BinaryIO, tuning: Tuning = MEASURED) -> None:
         path = os.fsencode(config.cache) if config.cache is not None else None
         method = Method.of(config.algorithm, config.backend)  # what nobody can do makes no cache
-        cache = Cache(path, method.algorithm, time.time_ns())
+        cache = open_cache(path, method.algorithm, time.time_ns())
         try:
             self._method, self.choice = method.chosen(config.backend, cache.measurements)
         except BaseException:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from dedupe.cache.store import Cache
+from dedupe.cache.store import AnyCache, open_cache
 from dedupe.compare.method import Method
 from dedupe.compare.tuning import MEASURED, Tuning
 from dedupe.config import ScanConfig
@@ -33,7 +33,7 @@ class Session:
     roots: Sequence[bytes]  # absolute, each once
     method: Method
     backend: str  # as the user asked for it
-    cache: Cache
+    cache: AnyCache
     schedule: Schedule
     pool: Pool
     progress: Progress
@@ -89,7 +89,7 @@ def scan_session(config: ScanConfig, progress: Progress, executor: Executor | No
         roots=roots,
         method=method,
         backend=config.backend,
-        cache=Cache(path, method.algorithm, clock, scanned=scanned),
+        cache=open_cache(path, method.algorithm, clock, scanned=scanned),
         schedule=schedule,
         pool=schedule.pool(executor),
         progress=progress,

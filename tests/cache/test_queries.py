@@ -19,7 +19,7 @@ from dedupe.cache.queries import Recalled
 from dedupe.cache.store import Cache
 from dedupe.files.table import FileTable
 from dedupe.workers.pool import Pool
-from tests.cache_helpers import AT_REST, NOW, ONE, each, many, rows, stored
+from tests.cache_helpers import AT_REST, NOW, ONE, each, many, mounted, rows, stored
 from tests.naive import fork_workers, start_workers
 
 
@@ -57,7 +57,7 @@ def test_what_is_asked_is_found_whatever_lies_between(
     for folder, name in files:
         at = folders.setdefault(folder, len(folders))
         if at == len(table.folders):
-            table.enter(folder)
+            table.enter(folder, mounted())
         table.add(at, b"%d" % name, AT_REST._replace(inode=name))
     members = [i for i in sorted(asked) if i < len(files)]
     with tempfile.TemporaryDirectory() as folder_, pytest.MonkeyPatch.context() as patch:
@@ -91,20 +91,20 @@ def test_looking_up_costs_what_is_asked_not_what_is_known(tmp_path: Path) -> Non
 
 def test_a_row_waits_for_its_digest_and_is_written_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What awaits a digest is written when that is known, or at the end; all else at the next commit."""
-    table, prints, _, _ = many(3)
+    table, fingerprints, _, _ = many(3)
     cache = Cache(tmp_path / "c.db", "sha256", NOW)
-    cache.remember(table, [0, 1, 2], prints.get)
+    cache.remember(table, [0, 1, 2], fingerprints.get)
     cache.await_digests([0, 1])
     cache.commit()
     assert rows(tmp_path / "c.db") == 1
     monkeypatch.setattr(cache_module, "_COMMIT", -1.0)
-    cache.remember(table, [0], prints.get, {0: b"D" * 32})
+    cache.remember(table, [0], fingerprints.get, {0: b"D" * 32})
     assert rows(tmp_path / "c.db") == 2
     cache.close()
     other = Cache(tmp_path / "c.db", "sha256", NOW)
     found = sorted(told for f in other.recall(table, [0, 1, 2], ONE) for told in each(f))
     other.close()
-    assert found == [(0, prints[0], b"D" * 32), (1, prints[1], None), (2, prints[2], None)]
+    assert found == [(0, fingerprints[0], b"D" * 32), (1, fingerprints[1], None), (2, fingerprints[2], None)]
 
 
 class Dying(queries.QueryTask):
@@ -155,7 +155,7 @@ def test_a_failure_everywhere_is_told_once(tmp_path: Path, monkeypatch: pytest.M
     cache = Cache(tmp_path / "c.db", "sha256", NOW)
     other = sqlite3.connect(tmp_path / "c.db")
     with other:
-        other.execute("ALTER TABLE files RENAME COLUMN seal TO other")
+        other.execute("ALTER TABLE files RENAME COLUMN checksum TO other")
     other.close()
     with Pool(2) as workers:
         assert list(cache.recall(table, range(500), workers)) == []
@@ -187,7 +187,7 @@ def test_a_forked_worker_opens_the_cache_for_itself(tmp_path: Path, monkeypatch:
         found += [told for f in recalled for told in each(f)]
     own.set_trace_callback(None)
     cache.close()
-    assert not [s for s in seen if "WHERE path" in s]
+    assert not [s for s in seen if "FROM files WHERE" in s and "LIMIT 1" not in s]
     told = {i: p for i, p, _ in found}
     assert sorted(told) == list(range(1000))
     assert all(told[i] in (known[i][1], b"G" * 16) for i in told)

@@ -23,7 +23,6 @@ from dedupe.config import ScanConfig
 from dedupe.files.table import FileTable
 from dedupe.find import find_duplicates
 from dedupe.storage.file_stat import FileStat
-from dedupe.storage.paths import absolute
 from dedupe.workers.pool import Pool
 from tests.cases.common import JOBS, dated, find, found, kinds, need_root, settle, sparse
 from tests.conftest import write
@@ -104,11 +103,14 @@ def _b16(top: Path) -> None:
 
 
 def test_b16_two_folders_swap_names(warm: Any) -> None:
-    """Folders that swapped names take their files' content with them, though no file was touched."""
+    """Folders that swapped names take what is known of their files with them, though no file was touched."""
     top, cache = warm("_b16", {frozenset({"a/f", "k/f"})})
     for source, target in (("a", "t"), ("b", "a"), ("t", "b")):
         os.rename(top / source, top / target)
-    assert found(find(top, cache=cache), top) == {frozenset({"b/f", "k/f"})}
+    result = find(top, cache=cache)
+    assert found(result, top) == {frozenset({"b/f", "k/f"})}
+    assert result.totals.bytes_read == 0
+    assert find(top, cache=cache).totals.bytes_read == 0
 
 
 @_tree
@@ -205,8 +207,8 @@ def _b30(top: Path) -> None:
         write(top / name, _A)
 
 
-def test_b30_another_mount_point_costs_a_read(warm: Any, tmp_path: Path) -> None:
-    """The same files at another mount point are read again at most."""
+def test_b30_another_mount_point_costs_nothing(warm: Any, tmp_path: Path) -> None:
+    """The same files at another mount point are known there too."""
     import subprocess
 
     need_root()
@@ -215,7 +217,9 @@ def test_b30_another_mount_point_costs_a_read(warm: Any, tmp_path: Path) -> None
         (tmp_path / point).mkdir()
         subprocess.run(["mount", "--bind", top, tmp_path / point], check=True)
         try:
-            assert found(find(tmp_path / point, cache=cache), tmp_path / point) == {frozenset("ab")}
+            result = find(tmp_path / point, cache=cache)
+            assert found(result, tmp_path / point) == {frozenset("ab")}
+            assert result.totals.bytes_read == 0
         finally:
             subprocess.run(["umount", tmp_path / point], check=True)
     assert find(top, cache=cache).totals.bytes_read == 0
@@ -237,8 +241,8 @@ def test_b32_changed_after_the_walk(
     assert found(result, top) == {frozenset("bc")}
     if phase == "confirm":
         assert kinds(result) == {"a": "changed"}
-    assert absolute(os.fsencode(top / "a")) not in _with_digest(cache)
-    assert absolute(os.fsencode(top / "b")) in _with_digest(cache)
+    assert b"a" not in _with_digest(cache)
+    assert b"b" in _with_digest(cache)
 
 
 @pytest.mark.parametrize("jobs", JOBS)
@@ -276,10 +280,12 @@ def test_b32_written_while_it_is_read(tmp_path: Path, program: Any, jobs: int, m
 
 
 def _with_digest(cache: Path) -> set[bytes]:
-    """Return the paths that a cache has a digest for."""
+    """Return the names of the files that a cache has a digest for."""
     database = sqlite3.connect(cache)
     try:
-        return {row[0] for row in database.execute("SELECT path FROM files WHERE digest IS NOT NULL")}
+        return {
+            row[0].rpartition(b"/")[2] for row in database.execute("SELECT path FROM files WHERE digest IS NOT NULL")
+        }
     finally:
         database.close()
 
