@@ -52,8 +52,8 @@ def test_info_counts_files_digests_and_roots(cli: Cli, kept: Path) -> None:
 def test_prune_drops_what_is_gone(cli: Cli, kept: Path) -> None:
     """A deleted file's row goes, the others stay."""
     (kept.parent / "root" / "a").unlink()
-    assert cli("cache", "prune", "--cache", kept).stdout == b"dropped 1, kept 2\n"
-    assert cli("cache", "prune", "--cache", kept).stdout == b"dropped 0, kept 2\n"
+    assert cli("cache", "prune", "--cache", kept).stdout == b"dropped 1 file, kept 2\n"
+    assert cli("cache", "prune", "--cache", kept).stdout == b"dropped 0 files, kept 2\n"
 
 
 def test_clear_forgets_everything(cli: Cli, kept: Path) -> None:

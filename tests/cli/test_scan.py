@@ -149,8 +149,8 @@ def test_jobs_decides_how_many_processes_work(root: Path, tmp_path: Path) -> Non
     """With one job nothing is started; with three, three workers are."""
     program = (
         "import sys, multiprocessing\n"
-        "from dedupe.workers import pool; from dedupe.cli import main\n"
-        "pool._WARM_FILES = 1\n"
+        "from dedupe.workers import pool; from dedupe.workers.tuning import WorkerTuning; from dedupe.cli import main\n"
+        "WorkerTuning.default = WorkerTuning(warm_files=1)\n"
         "real = pool.Pool.stop\n"
         "def stop(self, **how):\n"
         "    print('workers', len(multiprocessing.active_children()), file=sys.stderr)\n"
@@ -404,8 +404,9 @@ def test_an_interruption_ends_it_within_a_second_or_so(tmp_path: Path, jobs: str
 KILLED = """
 import sys
 from dedupe.cache import store
-from dedupe.workers import pool
-store._ROWS, store._COMMIT, pool._WARM_FILES = 1, 0, 1
+from dedupe.workers.tuning import WorkerTuning
+store._ROWS, store._COMMIT = 1, 0
+WorkerTuning.default = WorkerTuning(warm_files=1)
 from dedupe.cli import main
 if __name__ == '__main__': main()
 """
