@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import sys
 from collections import defaultdict
@@ -15,7 +14,7 @@ from dedupe.compare.tuning import Tuning
 from dedupe.result import ScanResult
 from dedupe.storage.readers import GRANULARITY
 from dedupe.walk import scanner
-from dedupe.workers import pool, processes
+from dedupe.workers.tuning import WorkerTuning
 
 Groups = set[frozenset[str]]
 
@@ -36,7 +35,7 @@ def naive_groups(root: Path, *, least: int = 1) -> Groups:
 
 def all_names(result: ScanResult) -> Groups:
     """Return the groups of a result as sets of names, links among them."""
-    return {frozenset(os.fsdecode(n) for f in g.files for n in (f.path, *f.links)) for g in result.groups}
+    return {frozenset(os.fsdecode(n) for f in g.files for n in f.names) for g in result.groups}
 
 
 LOW = Tuning(
@@ -65,9 +64,12 @@ def lower_thresholds(patch: pytest.MonkeyPatch) -> Tuning:
 
 def fork_workers(patch: pytest.MonkeyPatch) -> None:
     """Make every scan with two jobs or more use workers, forked ones, so that they share what a test has patched."""
-    patch.setattr(pool, "_WARM_FILES", 1)
-    patch.setattr(pool, "_WARM_BYTES", 1)
-    patch.setattr(processes, "_context", lambda: multiprocessing.get_context("fork"))
+    patch.setattr(WorkerTuning, "default", WorkerTuning(warm_files=1, warm_bytes=1, start_method="fork"))
+
+
+def start_workers(patch: pytest.MonkeyPatch) -> None:
+    """Make every scan with two jobs or more use workers, started as this system does."""
+    patch.setattr(WorkerTuning, "default", WorkerTuning(warm_files=1, warm_bytes=1))
 
 
 def contents(count: int, size: int, differ_at: Iterable[int]) -> list[bytes]:

@@ -192,7 +192,7 @@ class QueryTask:
     database: str  # as a URI
     algorithm: str
 
-    def __call__(self, batch: Query, *, may_mmap: bool) -> Recalled | None:  # noqa: ARG002
+    def __call__(self, batch: Query) -> Recalled | None:
         """Return what is remembered of a batch, or None where the database cannot be read."""
         try:
             # Opened and closed for each batch, which costs 0.2 ms: none is kept that might be in use at a fork.

@@ -11,10 +11,9 @@ import sys
 import time
 
 from dedupe.errors import CacheError
+from dedupe.storage.sqlite_owner import CACHE, EXPORT  # in PRAGMA application_id: what lacks it is not ours to touch
 
 VERSION = 2  # of the tables below, in PRAGMA user_version.  Version 1 knew files by device number and whole path
-CACHE = 0x64656475  # "dedu" in PRAGMA application_id: a database without it is not ours to touch
-EXPORT = 0x64656478  # "dedx": rows on their way to another cache
 COLUMNS = (
     ("volume", int),  # number in the table of volumes
     ("path", bytes),  # relative to the volume, with "/" between names on every system

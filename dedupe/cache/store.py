@@ -156,7 +156,8 @@ class Cache:
             return
         moved = MovedFiles(table, self._algorithm, known)
         asked = batches(table, members, {volume: number for volume, (number, _) in known.items()})
-        if pool.start_if_worthwhile(len(members)):
+        pool.prepare(files=len(members))
+        if pool.has_workers:
             how = "mode=ro" if self._writable else database.IMMUTABLE
             task = QueryTask(database.uri(self._path, how), self._algorithm)
             results: Iterable[tuple[Query, Recalled | None]] = pool.run(task, asked)

@@ -24,12 +24,12 @@ from dedupe.scan.fingerprints import read_fingerprints
 from dedupe.scan.hash_whole import HashedFile, hash_whole
 from dedupe.scan.recall import Known, recall
 from dedupe.scan.session import Session
-from dedupe.storage import file_stat, mounts, problems
+from dedupe.storage import file_stat, mounts, problems, volumes
 from dedupe.storage.opener import Opener, read_at
 from dedupe.storage.paths import absolute, outside
 from dedupe.walk.mount_points import located
 from dedupe.walk.walker import walk
-from dedupe.workers.pool import Pool
+from dedupe.workers.schedule import Schedule
 
 STDIN = b"-"
 _PIECE = 1 << 20  # bytes of standard input at a time
@@ -76,15 +76,17 @@ class Hashing:
             cache.close()
             raise
         mounts.forget()
+        volumes.forget()
+        schedule = Schedule(jobs=config.jobs, opener=_OPENER, tuning=tuning.workers)
         self._session = Session(
             roots=(),
             method=self._method,
             backend=config.backend,
             cache=cache,
-            pool=Pool(config.jobs),
+            schedule=schedule,
+            pool=schedule.pool(),
             progress=progress,
             opener=_OPENER,
-            jobs=config.jobs,
             tuning=tuning,
         )
         self._use_cache = config.use_cache

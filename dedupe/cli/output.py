@@ -15,6 +15,7 @@ from dedupe.cli.values import refuse_empty
 from dedupe.errors import NothingUsableError, UsageError
 from dedupe.report import FORMATS, Format, Style, format_for
 from dedupe.result import ScanResult
+from dedupe.storage import sqlite_owner
 from dedupe.storage.paths import lies_below
 
 # How our own reports begin: such a file inside a root may be replaced by a newer report, any other may not.
@@ -32,7 +33,6 @@ _OURS = re.compile(
     ),
     re.DOTALL,
 )
-_DATABASE = b"SQLite format 3\0"
 
 
 @dataclass(slots=True)
@@ -56,7 +56,8 @@ class Outputs:
         anywhere: links are followed, so that any file may be one of those to be scanned.
 
     Raises:
-        UsageError: a path's ending names no format, or a file that is to stay would be overwritten.
+        UsageError: a path's ending names no format, or a file that is to stay would be overwritten; a database that
+            is no report of ours stays wherever it lies.
         NothingUsableError: a file cannot be made where the path says.
     """
 
@@ -87,7 +88,12 @@ class Outputs:
             raise UsageError(f"{path} is the cache: name another file to write the report to.")
         if any(o.target == target for o in self._outputs):
             raise UsageError(f"{path} is named twice: give each report a file of its own.")
-        if not _replaceable(target) and (self._anywhere or any(lies_below(place, r) for r in roots)):
+        ours = _replaceable(target)
+        if not ours and (form.binary or _is_database(target)):
+            raise UsageError(
+                f"{path} is no report of dedupe, and stays as it is: name another file to write the report to."
+            )
+        if not ours and (self._anywhere or any(lies_below(place, r) for r in roots)):
             raise UsageError(f"{path} is one of the files to be scanned: name another file to write the report to.")
         try:
             with contextlib.suppress(FileNotFoundError):
@@ -169,12 +175,24 @@ def _replaceable(target: str) -> bool:
             begin = file.read(4096)
     except OSError:
         return False
-    if begin.startswith(_DATABASE):
+    if begin.startswith(sqlite_owner.MAGIC):
         return _is_our_database(target)
     return not begin or _OURS.match(begin) is not None
 
 
+def _is_database(path: str) -> bool:
+    with contextlib.suppress(OSError):
+        return sqlite_owner.is_database(path)
+    return False
+
+
 def _is_our_database(path: str) -> bool:
+    owner = sqlite_owner.application_of(path)
+    return owner == sqlite_owner.REPORT or (owner == 0 and _is_report_of_0_1(path))
+
+
+def _is_report_of_0_1(path: str) -> bool:
+    """Return whether a database is a report of version 0.1, whose reports had no number of their own yet."""
     from urllib.parse import quote
 
     with contextlib.suppress(sqlite3.Error):

@@ -139,7 +139,7 @@ def _cache_files(cache: str | None) -> list[bytes]:
 def _summarise(result: ScanResult, *, summed_up: bool, verbose: bool) -> None:
     """Say on standard error what no report contains, and the totals unless standard output gives them."""
     from dedupe.report import Style
-    from dedupe.report.text import summary
+    from dedupe.report.text import proofs, summary
 
     if result.confirm == Confirm.XXH3:
         console.say(f"dedupe: {_XXH3}")
@@ -147,6 +147,7 @@ def _summarise(result: ScanResult, *, summed_up: bool, verbose: bool) -> None:
         console.say(f"dedupe: {note}")
     if verbose:
         console.say(f"Digests by {result.backend.name}: {result.backend.reason}.")
+        console.say(proofs(result))
         for phase, seconds in result.phases.items():
             console.say(f"{phase:12} {seconds:9.3f} s")
         console.say(f"{'all':12} {result.seconds:9.3f} s; {result.totals.bytes_read:,} bytes read")

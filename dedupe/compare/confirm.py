@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import xxhash
@@ -94,8 +94,13 @@ class Confirmer:
     method: Method
     opener: Opener
     tuning: Tuning = MEASURED
+    may_mmap: bool = False  # large files, where their file system may be mapped
 
-    def __call__(self, batch: Iterable[CandidateSet], *, may_mmap: bool) -> ConfirmResult:
+    def with_maps(self) -> Confirmer:
+        """Return one that maps large files: a file truncated under its map kills the process."""
+        return replace(self, may_mmap=True)
+
+    def __call__(self, batch: Iterable[CandidateSet]) -> ConfirmResult:
         """Return what became of all sets of a batch."""
         begun = time.perf_counter()
         result = ConfirmResult()
@@ -103,7 +108,7 @@ class Confirmer:
             if s.size <= self.tuning.small:
                 self._small(s, result)
             else:
-                self._large(s, result, may_mmap=may_mmap and s.may_mmap)
+                self._large(s, result, may_mmap=self.may_mmap and s.may_mmap)
         result.seconds = time.perf_counter() - begun
         return result
 

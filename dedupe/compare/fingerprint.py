@@ -61,7 +61,7 @@ class Fingerprinter:
     opener: Opener
     tuning: Tuning = MEASURED
 
-    def __call__(self, batch: Batch, *, may_mmap: bool) -> Fingerprints:  # noqa: ARG002
+    def __call__(self, batch: Batch) -> Fingerprints:
         """Fingerprint every file of a batch by plain reads: a map pays only for far more than a page."""
         begun = time.perf_counter()
         found, tuning = Fingerprints(), self.tuning
@@ -105,7 +105,7 @@ class Fingerprinter:
 
 
 def batch_size(tuning: Tuning = MEASURED) -> BatchSize:
-    """Return how many files the next batch should hold, to be told what each took."""
+    """Return how many files the next batch should hold, to be told how long each batch took."""
     first, least, most = tuning.fingerprint_files
     return BatchSize(first, least=least, most=most)
 

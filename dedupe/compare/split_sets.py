@@ -110,7 +110,7 @@ class SetSplitter:
 
     def take(self, batch: CandidateBatch, result: ConfirmResult) -> None:
         """Put the result of a batch where it belongs."""
-        self._batch_size.took(result.bytes_read + self._tuning.opening * batch.files, result.seconds)
+        self._batch_size.learn(result.bytes_read + self._tuning.opening * batch.files, result.seconds)
         if not (batch.needs_digest or self._representative):  # nearly always: every set is complete in itself
             self.done.extend(result.classes)
             return

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dedupe.storage.readers import GRANULARITY
+from dedupe.workers.tuning import WorkerTuning
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +36,8 @@ class Tuning:
 
     hash_files: int = 64  # files handed to a worker at once where each is hashed by itself
     hash_bytes: int = 8 << 20  # of those files; some milliseconds of work
+
+    workers: WorkerTuning | None = None  # how work is handed out; None for what was measured there
 
     stat_files: int = 4096  # files that a worker looks at once more at a time: some ten milliseconds
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from dedupe.config import ScanConfig
-from dedupe.files.groups import FoundGroups
+from dedupe.files.groups import FoundGroups, volumes_of
 from dedupe.files.table import FileTable
 from dedupe.folders.compare import FolderCounts
 from dedupe.result import ScanResult, Totals
@@ -31,8 +31,7 @@ def result(
 ) -> ScanResult:
     """Return the outcome of a scan, made of what its phases returned."""
     table, (fingerprinted, confirmed) = listing.table, read
-    links = {first: [i for i, _ in others] for first, others in united.names.items()}
-    groups = FoundGroups(table, confirmed.classes, links, config.confirm)
+    groups = FoundGroups(table, confirmed.classes, united.names, config.confirm)
     told = (*listing.problems, *fingerprinted.problems, *confirmed.problems)
     problems = sorted((replace(p, path=outside(p.path)) for p in told), key=lambda p: (p.path, p.kind))
     session.cache.close()
@@ -56,6 +55,7 @@ def result(
         ),
         groups=groups,
         problems=problems,
+        volumes=volumes_of(table),
         notes=tuple(session.cache.notes),
         folders=FolderCounts(lambda: _listed(table), [outside(path) for path in listing.unlisted]),
         phases=session.phases,

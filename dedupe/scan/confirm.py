@@ -45,14 +45,14 @@ def confirm(session: Session, table: FileTable, sets: Sets, known: Known) -> Con
     task = Confirmer(method, session.opener, session.tuning)
     pending = _in_order(session, table, _undivided(sets, known))
     total = sum(table.size[s[0]] * _unproven(s, known, has_digest=method.has_digest) for s in pending)
-    reading = session.read_order(table)
+    schedule = session.schedule
     with session.phase("confirm", total, in_bytes=True):
-        session.pool.start_if_worthwhile(size=total)
-        begun = session.pool.counted()
+        session.pool.prepare(size=total)
+        begun, max_in_flight = session.pool.counted(), schedule.max_in_flight(table)
         while pending:
-            batches = splitter.batches(reading.in_order(pending, itemgetter(0)))
+            batches = splitter.batches(schedule.in_order(table, pending, itemgetter(0)))
             for batch, result in session.pool.run(
-                task, batches, at_once=reading.at_once, tick=lambda count: session.tick(count - begun)
+                task, batches, max_in_flight=max_in_flight, tick=lambda count: session.tick(count - begun)
             ):
                 _take(session, table, known, result, found)
                 splitter.take(batch, result)

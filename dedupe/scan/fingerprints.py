@@ -48,14 +48,14 @@ def group_by_fingerprint(session: Session, table: FileTable, sets: Sets, known: 
 
 def read_fingerprints(session: Session, table: FileTable, members: Sequence[int], known: Known) -> Fingerprinted:
     """Fingerprint files, have them remembered, and verify by it what is remembered of some."""
-    reading = session.read_order(table)
+    schedule = session.schedule
     found, done = Fingerprinted(), 0
-    session.pool.start_if_worthwhile(len(members))
+    session.pool.prepare(files=len(members))
     size = fingerprint.batch_size(session.tuning)
-    batches = fingerprint.batches(table, array("I", reading.in_order(members, int)), size)
+    batches = fingerprint.batches(table, array("I", schedule.in_order(table, members, int)), size)
     task = Fingerprinter(session.opener, session.tuning)
-    for batch, result in session.pool.run(task, batches, at_once=reading.at_once):
-        size.took(len(batch.members), result.seconds)
+    for batch, result in session.pool.run(task, batches, max_in_flight=schedule.max_in_flight(table)):
+        size.learn(len(batch.members), result.seconds)
         known.fingerprints.put_all(batch.members, result.values)
         found.problems += result.problems
         found.bytes_read += result.bytes_read

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from dedupe.compare.candidates import CandidateBatch, ConfirmResult
@@ -40,14 +40,18 @@ class _HashTask:
     fingerprinter: Fingerprinter | None  # None where nobody remembers fingerprints
     confirmer: Confirmer
 
-    def __call__(self, batch: CandidateBatch, *, may_mmap: bool) -> tuple[Sequence[bytes | None], ConfirmResult]:
+    def with_maps(self) -> _HashTask:
+        """Return one that maps large files."""
+        return replace(self, confirmer=self.confirmer.with_maps())
+
+    def __call__(self, batch: CandidateBatch) -> tuple[Sequence[bytes | None], ConfirmResult]:
         """Return the fingerprints of a batch, and what became of its sets; what fails, fails in both."""
         values: Sequence[bytes | None] = ()
         if self.fingerprinter is not None:
             files = list(batch)
             wanted = Batch([s.members[0] for s in files], [s.paths[0] for s in files], [s.size for s in files])
-            values = self.fingerprinter(wanted, may_mmap=may_mmap).values
-        return values, self.confirmer(batch, may_mmap=may_mmap)
+            values = self.fingerprinter(wanted).values
+        return values, self.confirmer(batch)
 
     def lost(self, batch: CandidateBatch) -> tuple[Sequence[bytes | None], ConfirmResult]:
         """Return problems for a batch whose workers died."""
@@ -66,18 +70,17 @@ def hash_whole(
         method: which digest, and who computes it.
         known: what is remembered of them; fingerprints that were read take the place of remembered ones.
     """
-    reading = session.read_order(table)
-    ordered = array("I", reading.in_order(members, int))
+    ordered = array("I", session.schedule.in_order(table, members, int))
     total = sum(gather(ordered)(table.size))
     fingerprinter = Fingerprinter(session.opener, session.tuning) if session.cache.usable else None
     task = _HashTask(fingerprinter, Confirmer(method, session.opener, session.tuning))
     with session.phase("hash", total, in_bytes=True):
-        session.pool.start_if_worthwhile(len(ordered), total)
+        session.pool.prepare(files=len(ordered), size=total)
         begun = session.pool.counted()
         for batch, (fingerprints, result) in session.pool.run(
             task,
             _batches(table, ordered, session.tuning),
-            at_once=reading.at_once,
+            max_in_flight=session.schedule.max_in_flight(table),
             tick=lambda count: session.tick(count - begun),
         ):
             found = list(_told(batch, fingerprints, result, known))

@@ -43,7 +43,7 @@ class _Looker:
 
     opener: Opener
 
-    def __call__(self, batch: _Batch, *, may_mmap: bool) -> _Seen:  # noqa: ARG002
+    def __call__(self, batch: _Batch) -> _Seen:
         """Return which files of a batch have changed."""
         found, stat = _Seen(), self.opener.stat
         for place, (path, expected) in enumerate(zip(batch.paths, batch.stats, strict=True)):
@@ -73,7 +73,7 @@ def look_again(session: Session, table: FileTable, confirmed: Confirmed) -> Conf
     changed: set[int] = set()
     with session.phase("recheck", len(members)):
         done = 0
-        session.pool.start_if_worthwhile(len(members))
+        session.pool.prepare(files=len(members))
         for batch, seen in session.pool.run(_Looker(session.opener), _batches(table, members, session.tuning)):
             changed.update(batch.members[place] for place in seen.changed)
             confirmed.problems += seen.problems

@@ -15,13 +15,12 @@ from dedupe.compare.method import Method
 from dedupe.compare.tuning import MEASURED, Tuning
 from dedupe.config import ScanConfig
 from dedupe.digests.base import BackendChoice
-from dedupe.files.table import FileTable
 from dedupe.progress import Progress
-from dedupe.storage import mounts
+from dedupe.storage import mounts, volumes
 from dedupe.storage.opener import Opener
 from dedupe.storage.paths import absolute, lies_below
 from dedupe.workers.pool import Pool
-from dedupe.workers.read_order import ReadOrder, readers_of
+from dedupe.workers.schedule import Schedule
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -35,10 +34,10 @@ class Session:
     method: Method
     backend: str  # as the user asked for it
     cache: AnyCache
+    schedule: Schedule
     pool: Pool
     progress: Progress
     opener: Opener
-    jobs: int | None  # as the user asked for them
     tuning: Tuning = MEASURED
     started: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))
     begun: float = field(default_factory=time.perf_counter)
@@ -49,7 +48,7 @@ class Session:
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         self.progress.end()
-        self.pool.stop(at_once=kind is not None)
+        self.pool.stop(abort=kind is not None)
         self.cache.close()
 
     @contextlib.contextmanager
@@ -70,10 +69,6 @@ class Session:
         """Return the method with the fastest backend, and why that is taken; see `Method.chosen`."""
         return self.method.chosen(self.backend, self.cache.measurements)
 
-    def read_order(self, table: FileTable) -> ReadOrder:
-        """Return in which order the files of a table are best read."""
-        return ReadOrder(table, self.jobs, self.opener)
-
 
 def scan_session(config: ScanConfig, progress: Progress, executor: Executor | None, tuning: Tuning) -> Session:
     """Return the means of a scan.
@@ -87,14 +82,17 @@ def scan_session(config: ScanConfig, progress: Progress, executor: Executor | No
     path = os.fsencode(config.cache) if config.cache is not None else None
     scanned = lambda: any(lies_below(path or b"", r) for r in roots)  # noqa: E731
     mounts.forget()
+    volumes.forget()
+    opener = Opener(follow=config.follow_symlinks)
+    schedule = Schedule(roots, config.jobs, opener=opener, tuning=tuning.workers)
     return Session(
         roots=roots,
         method=method,
         backend=config.backend,
         cache=open_cache(path, method.algorithm, clock, scanned=scanned),
-        pool=Pool(readers_of(roots, config.jobs), executor),
+        schedule=schedule,
+        pool=schedule.pool(executor),
         progress=progress,
-        opener=Opener(follow=config.follow_symlinks),
-        jobs=config.jobs,
+        opener=opener,
         tuning=tuning,
     )

@@ -411,8 +411,8 @@ def test_b32_the_first_file_changes_between_two_comparisons(
     monkeypatch.setattr(memory, "equal", changing)
     judge = confirm.Confirmer.__call__
 
-    def in_maps(self: confirm.Confirmer, batch: Any, *, may_mmap: bool) -> Any:
-        return judge(self, batch, may_mmap=may_mmap or True)
+    def in_maps(self: confirm.Confirmer, batch: Any) -> Any:
+        return judge(self.with_maps(), batch)
 
     monkeypatch.setattr(confirm.Confirmer, "__call__", in_maps)
     paths = sorted(tmp_path.iterdir())

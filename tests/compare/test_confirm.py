@@ -45,9 +45,8 @@ def confirmed(
     s: CandidateSet, *, may_mmap: bool = False, algorithm: str = "sha256", tuning: Tuning = LOW
 ) -> ConfirmResult:
     """Return what becomes of one set."""
-    return Confirmer(Method.of(algorithm, "auto" if algorithm == "bytes" else "hashlib"), Opener(), tuning)(
-        [s], may_mmap=may_mmap
-    )
+    method = Method.of(algorithm, "auto" if algorithm == "bytes" else "hashlib")
+    return Confirmer(method, Opener(), tuning, may_mmap)([s])
 
 
 def classes(result: ConfirmResult) -> list[tuple[bytes | None, list[int]]]:

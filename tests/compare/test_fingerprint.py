@@ -61,7 +61,7 @@ def batch(*files: tuple[Path, int]) -> Batch:
 def test_a_fingerprint_is_xxh3_of_the_samples(tmp_path: Path, size: int) -> None:
     """The value is xxh3-128 over the samples in order, and only they are counted as read."""
     data = os.urandom(size)
-    found = Fingerprinter(Opener())(batch((write(tmp_path / "a", data), size)), may_mmap=False)
+    found = Fingerprinter(Opener())(batch((write(tmp_path / "a", data), size)))
     covered = b"".join(data[o : o + n] for o, n in places(size))
     assert found.values == [xxhash.xxh3_128_digest(covered)]
     assert len(covered) == found.bytes_read
@@ -72,7 +72,7 @@ def test_a_fingerprint_is_xxh3_of_the_samples(tmp_path: Path, size: int) -> None
 def test_what_cannot_be_read_is_told_and_the_rest_goes_on(tmp_path: Path, size: int) -> None:
     """A file that shrank or vanished has no fingerprint but a problem; those beside it have theirs."""
     good, short = write(tmp_path / "good", bytes(size)), write(tmp_path / "short", bytes(size - 1))
-    found = Fingerprinter(Opener())(batch((short, size), (tmp_path / "gone", size), (good, size)), may_mmap=False)
+    found = Fingerprinter(Opener())(batch((short, size), (tmp_path / "gone", size), (good, size)))
     assert [v is not None for v in found.values] == [False, False, True]
     assert [p.kind for p in found.problems] == [ProblemKind.SHORT_READ, ProblemKind.VANISHED]
 
@@ -84,8 +84,8 @@ def test_what_took_a_files_place_is_not_opened(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(target)
     os.mkfifo(tmp_path / "fifo")
     wanted = batch((tmp_path / "link", 4), (tmp_path / "fifo", 4))
-    assert Fingerprinter(Opener())(wanted, may_mmap=False).values == [None, None]
-    assert Fingerprinter(Opener(follow=True))(wanted, may_mmap=False).values == [xxhash.xxh3_128_digest(b"data"), None]
+    assert Fingerprinter(Opener())(wanted).values == [None, None]
+    assert Fingerprinter(Opener(follow=True))(wanted).values == [xxhash.xxh3_128_digest(b"data"), None]
 
 
 def test_a_lost_batch_names_every_file() -> None:

@@ -38,7 +38,7 @@ def confirmed(paths: list[Path], *, mode: str, gone_after: dict[int, int]) -> li
             for i in (i for i, n in gone_after.items() if n == batches):
                 paths[i].unlink(missing_ok=True)
             batches += 1
-            splitter.take(batch, task(batch, may_mmap=False))
+            splitter.take(batch, task(batch))
         pending, splitter.again = splitter.again, []
     return sorted(sorted(members) for _, members in splitter.done)
 
