@@ -14,6 +14,7 @@ from dedupe.compare.divergence import divergence_at
 from dedupe.files.table import FileTable
 from dedupe.storage.file_stat import FileStat
 from dedupe.storage.volume import Mount, Volume
+from dedupe.walk.mount_points import located
 from dedupe.workers.pool import Pool
 
 NOW = 1_900_000_000_000_000_000
