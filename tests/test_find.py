@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
-import sqlite3
 import sys
 import tempfile
 import time
@@ -28,6 +27,7 @@ from dedupe.find import find_duplicates
 from dedupe.result import ScanResult
 from dedupe.storage import file_stat
 from tests import corpora
+from tests.cache_helpers import remembered_digests
 from tests.conftest import SETTLED, write
 from tests.naive import all_names, contents, fork_workers, lower_thresholds, naive_groups
 
@@ -335,17 +335,14 @@ def test_a_digest_in_the_cache_is_hashlibs(low: Tuning, monkeypatch: pytest.Monk
     root = grow(tmp_path / "root", [("", data) for data in POOL if data for _ in range(3)])
     later(root)
     find_duplicates(ScanConfig(roots=[root], jobs=1, cache=tmp_path / "cache.db"), tuning=low)
-    assert digests_that_lie(tmp_path / "cache.db", root) == []
+    assert digests_that_lie(tmp_path / "cache.db") == []
 
 
-def digests_that_lie(cache: Path, folder: Path) -> list[bytes]:
-    """Return the names of those files, all of one folder, whose remembered digest is not hashlib's."""
-    connection = sqlite3.connect(cache)
-    rows = connection.execute("SELECT path, digest FROM files WHERE digest IS NOT NULL").fetchall()
-    connection.close()
-    assert rows
-    digests = {os.path.basename(path): digest for path, digest in rows}
-    return [n for n, d in digests.items() if hashlib.sha256((folder / os.fsdecode(n)).read_bytes()).digest() != d]
+def digests_that_lie(path: Path) -> list[Path]:
+    """Return the files whose remembered digest is not hashlib's."""
+    digests = remembered_digests(path, path.parent)
+    assert digests
+    return [file for file, digest in digests.items() if hashlib.sha256(file.read_bytes()).digest() != digest]
 
 
 # --- small rules
@@ -399,7 +396,7 @@ def test_a_file_that_changes_between_walk_and_reading_is_told(tmp_path: Path, mo
     result = find_duplicates(ScanConfig(roots=[tmp_path / "root"], cache=kept))
     assert all_names(result) == {frozenset(str(tmp_path / "root" / n) for n in "ac")}
     assert [(p.path, p.kind) for p in result.problems] == [(os.fsencode(tmp_path / "root" / "b"), "changed")]
-    assert digests_that_lie(kept, tmp_path / "root") == []
+    assert digests_that_lie(kept) == []
     assert file_stat.of_path(os.fsencode(kept)).size
 
 

@@ -36,7 +36,7 @@ class Counter:
         self.done = 0
         self.stopped = False
         self.tick: Callable[[int], object] | None = None  # called with the count each time that it grows
-        self._lock = threading.Lock()  # an executor's threads may count at the same time
+        self._lock = threading.Lock()  # an executor's threads count at once, and no Python promises that += is one step
 
     def __reduce__(self) -> tuple[type[Counter], tuple[()]]:
         return Counter, ()

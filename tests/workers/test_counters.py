@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import pickle
+import sys
 import threading
 from collections import defaultdict
 from collections.abc import Callable
@@ -125,5 +126,17 @@ def test_counting_outside_of_any_pool_is_for_nobody() -> None:
 def test_threads_that_count_at_once_lose_nothing() -> None:
     """The threads of one executor count into one counter, to the last byte."""
     counter = Counter()
-    both(lambda _: [counter.advance(1) for _ in range(20_000)])
-    assert counter.done == 40_000
+    together = threading.Barrier(2, timeout=30)
+
+    def count(_: int) -> None:
+        together.wait()
+        for _ in range(50_000):
+            counter.advance(1)
+
+    usual = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)  # so that they take turns in the midst of everything
+    try:
+        both(count)
+    finally:
+        sys.setswitchinterval(usual)
+    assert counter.done == 100_000

@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import dataclass
@@ -89,20 +90,22 @@ class BreakOffError(Exception):
 
 @dataclass
 class Spinning:
-    """Counts until it is told to stop, and notes who was."""
+    """Counts until it is told to stop, or for long, and notes who was told."""
 
     stopped: list[int]
     ended: Callable[[], object]
 
     def __call__(self, batch: int) -> int:
         """Count on and on."""
+        end = time.monotonic() + 30
         try:
-            while True:
+            while time.monotonic() < end:
                 counters.advance(1)
         except Stopped:
             self.stopped.append(batch)
             self.ended()
             raise
+        return batch
 
     def lost(self, batch: int) -> int:
         """Return what never comes."""
