@@ -136,7 +136,7 @@ def test_two_hundred_files_of_one_fingerprint(
 def test_what_is_confirmed_in_parts_is_joined_by_digest_or_compared(
     low: Tuning, tmp_path: Path, confirm: Confirm, number: int, proof: Proof, size: int
 ) -> None:
-    """More equal files than are open at once are joined by their digests, unless bytes alone prove: then by one each."""
+    """More equal files than can be open are joined by digest; where bytes alone prove, one of each part is read."""
     root = grow(tmp_path, [("", bytes(size))] * number)
     (group,) = find_duplicates(ScanConfig(roots=[root], confirm=confirm, jobs=1), tuning=low).groups
     assert [file.proof for file in group.files] == [proof] * number
