@@ -66,7 +66,7 @@ def connect(path: str, notes: list[str]) -> tuple[sqlite3.Connection, bool]:
 
 @contextlib.contextmanager
 def existing(
-    path: str, *, ours: tuple[int, ...] = (schema.CACHE,), change: bool = False, what: str = "cache"
+    path: str, *, ours: tuple[int, ...] = (sqlite_owner.CACHE,), change: bool = False, what: str = "cache"
 ) -> Iterator[sqlite3.Connection]:
     """Open a cache that is there, and close it at the end; unless `change`, nothing is written, renamed or made.
 
@@ -79,7 +79,7 @@ def existing(
     try:
         connection = _open_existing(path, ours, change=change)
     except CacheError as error:
-        may_go = change or schema.EXPORT not in ours
+        may_go = change or sqlite_owner.EXPORT not in ours
         advice = ": the next scan sets it aside" if may_go and isinstance(error, schema.ReplaceableError) else ""
         raise CacheError(f"The {what} {name} {error}{advice}.") from error
     except (sqlite3.Error, OSError) as error:

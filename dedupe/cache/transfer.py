@@ -65,7 +65,7 @@ def export(path: str, target: str, folders: Sequence[bytes] = ()) -> int:
     try:
         os.close(os.open(part, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
         with contextlib.closing(sqlite3.connect(database.uri(part, "mode=rw"), uri=True)) as copy:
-            schema.make(copy, schema.EXPORT)
+            schema.make(copy, sqlite_owner.EXPORT)
             copy.execute("ATTACH DATABASE ? AS cache", (database.uri(how, database.unchanged(how)),))
             with copy:
                 _copy(copy, wanted if folders else [(None, b"")])
@@ -87,7 +87,7 @@ def _refuse_target(target: str) -> None:
     """
     if os.path.lexists(target):
         try:
-            earlier = os.path.isfile(target) and sqlite_owner.application_of(target) == schema.EXPORT
+            earlier = os.path.isfile(target) and sqlite_owner.application_of(target) == sqlite_owner.EXPORT
         except OSError:
             earlier = False
         if not earlier:
@@ -130,7 +130,7 @@ def import_(path: str, source: str) -> Imported:
     """
     if os.path.exists(path) and os.path.exists(source) and os.path.samefile(path, source):
         raise CacheError(f"{as_text(source)} is the cache itself.")
-    with existing(source, ours=(schema.CACHE, schema.EXPORT), what="export") as rows:
+    with existing(source, ours=(sqlite_owner.CACHE, sqlite_owner.EXPORT), what="export") as rows:
         if rows.execute("PRAGMA quick_check(1)").fetchone()[0] != "ok":
             raise CacheError(f"The export {as_text(source)} is damaged.")
         with _destination(path) as connection:

@@ -12,7 +12,7 @@ from itertools import compress, repeat
 from typing import TypeAlias
 
 from dedupe.cache import eligible, row_checksum
-from dedupe.cache.moved import stored_inode
+from dedupe.cache.moved import stored_inodes
 from dedupe.compare import fingerprint
 from dedupe.files.columns import gather_array
 from dedupe.files.table import FileTable
@@ -20,7 +20,6 @@ from dedupe.storage.volume import Volume
 
 RACY_NS = 2_000_000_000  # FAT keeps times to two seconds, the coarsest of all
 _PART = 1 << 15  # rows written by one transaction, as listed: neighbours share pages, and other processes get a turn
-_FAR = 1 << 63  # from here on SQLite takes numbers as text only
 _SAVED, _READY, _AWAITING = 0, 1, 2
 
 Row: TypeAlias = tuple[object, ...]
@@ -121,7 +120,7 @@ class WriteBuffer:
             cut(table.size),
             cut(table.modified_ns),
             cut(table.changed_ns),
-            self._inodes(volume, members),
+            stored_inodes(table, members) if volume.stable_inodes else repeat(0),
             repeat(self._read_ns),
             repeat(fingerprint.LAYOUT),
             map(bytearray, fingerprints),
@@ -130,12 +129,3 @@ class WriteBuffer:
             map(bytearray, map(row_checksum.checksum, joined)),
             strict=False,
         )
-
-    def _inodes(self, volume: Volume, members: Sequence[int]) -> Iterable[int | str]:
-        if not volume.stable_inodes:
-            return repeat(0)
-        table = self._table
-        numbers: Sequence[int] = (
-            [table.inode_of(i) for i in members] if table.wide else gather_array(members)(table.inode)
-        )
-        return numbers if max(numbers) < _FAR else map(stored_inode, numbers)

@@ -442,3 +442,15 @@ def test_b88_two_scans_at_one_moment(settled: tuple[Path, Path], program: Any, t
             assert len(json.loads(out)["groups"]) == 1
         assert find(top, cache=cache).notes == ()
         assert not list(cache.parent.glob("*.damaged-*"))
+
+
+@pytest.mark.parametrize("damage", ["random", "version 1"])
+def test_b88_scans_at_one_moment_on_a_cache_of_no_use(case: tuple[Path, Path], program: Any, damage: str) -> None:
+    """Whoever sets it aside, all scans end well, and a new cache is there."""
+    top, cache = case
+    _DAMAGE[damage][0](cache)
+    for scan in [program("scan", top, "--cache", cache, "--format", "json") for _ in range(4)]:
+        out, err = scan.communicate(timeout=60)
+        assert scan.returncode == 0, err
+        assert len(json.loads(out)["groups"]) == 1
+    assert maintenance.info(os.fspath(cache)).files == 304
