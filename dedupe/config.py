@@ -1,4 +1,4 @@
-"""What a scan is asked to do, checked once.  Nothing below this module sees flags or the environment."""
+"""The settings of a scan, checked once.  Nothing below this module sees flags or the environment."""
 
 from __future__ import annotations
 
@@ -34,34 +34,37 @@ class BackendName(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScanConfig:
-    """Everything that a scan is asked to do.
+    """All settings of a scan.
 
     Raises:
         UsageError: a value makes no sense, or no root is given.
     """
 
-    roots: Sequence[AnyPath]  # files and folders to look at
+    roots: Sequence[AnyPath]  # files and folders to scan
     confirm: Confirm = Confirm.SHA256
     backend: BackendName = BackendName.AUTO
     cache: AnyPath | None = None  # the cache's file; None remembers nothing
-    jobs: int | None = None  # readers at once; None means one a core, or what suits the disk or the server better
+    jobs: int | None = None  # files read at once; None: one a core, or what suits the disk or the server better
     min_size: int = 1  # bytes; 0 brings empty files in
     max_size: int | None = None  # bytes
-    include: Sequence[str] = ()  # patterns; with any given, other files are left out
+    include: Sequence[str] = ()  # patterns; if there are any, files that match none are left out
     exclude: Sequence[str] = ()  # patterns; files are left out, folders not entered
     default_excludes: bool = True  # leave out recycle bins, snapshots and pseudo file systems
     follow_symlinks: bool = False
     one_file_system: bool = False  # stay on the file system of each root
     cloud_files: bool = False  # read placeholders too, which downloads them
-    own_files: Sequence[AnyPath | int] = ()  # being written, paths or descriptors: never part of a scan
+    own_files: Sequence[
+        AnyPath | int
+    ] = ()  # files that the caller writes, as paths or descriptors: never part of a scan
 
     def __post_init__(self) -> None:
         """Check the values and bring them to one type each."""
         for name in ("roots", "include", "exclude", "own_files"):
             if isinstance(getattr(self, name), (str, bytes, os.PathLike)):
-                raise UsageError(f"{name} must be a list: one text alone would be taken for a list of its letters.")
+                raise UsageError(f"{name} must be a list: a single text would be taken for a list of its letters.")
         if not self.roots:
             raise UsageError("Nothing to scan: name at least one file or folder.")
+        self._refuse_empty()
         if any(b"\0" in os.fsencode(r) for r in self.roots):
             raise UsageError("A path cannot hold a NUL character; use --null for lists that NUL separates.")
         for name, kind in (("confirm", Confirm), ("backend", BackendName)):
@@ -77,3 +80,11 @@ class ScanConfig:
             raise UsageError(
                 f"max_size ({self.max_size} bytes) is below min_size ({self.min_size} bytes): no file fits."
             )
+
+    def _refuse_empty(self) -> None:
+        """Refuse names without a character: the system would take them for the current folder or a nameless file."""
+        paths = [*self.roots, *self.own_files, *([] if self.cache is None else [self.cache])]
+        if any(not isinstance(path, int) and not os.fsencode(path) for path in paths):
+            raise UsageError("A path is empty: name a file or a folder (a dot is the current folder).")
+        if any(not pattern.strip("/" + os.sep) for pattern in (*self.include, *self.exclude)):
+            raise UsageError("A pattern is empty, which matches no file: write one such as *.jpg, or leave it out.")

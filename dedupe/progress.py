@@ -1,4 +1,4 @@
-"""How far a scan is, told while it runs.  The one place that knows tqdm; decides nothing about the scan."""
+"""Shows how far a scan is while it runs.  The only module that uses tqdm; decides nothing about the scan."""
 
 from __future__ import annotations
 
@@ -7,38 +7,38 @@ from typing import Any, Protocol
 
 
 class Progress(Protocol):
-    """Is told of phases, one after the other."""
+    """Receives the phases of the work, one after the other."""
 
     def begin(self, phase: str, total: int | None, *, in_bytes: bool = False) -> None:
-        """Start a phase of `total` files or bytes; None where nobody knows."""
+        """Start a phase of `total` files or bytes; None if it is not known."""
 
     def reach(self, count: int) -> None:
-        """Say how much of the phase is done."""
+        """Set how many files or bytes of the phase are done."""
 
     def end(self) -> None:
         """Close the phase."""
 
 
 class Silent:
-    """Says nothing."""
+    """Shows nothing."""
 
     def begin(self, phase: str, total: int | None, *, in_bytes: bool = False) -> None:
-        """Say nothing."""
+        """Show nothing."""
 
     def reach(self, count: int) -> None:
-        """Say nothing."""
+        """Show nothing."""
 
     def end(self) -> None:
-        """Say nothing."""
+        """Show nothing."""
 
 
 class Bars:
-    """One line a phase on standard error, gone when the phase is over."""
+    """Shows one line per phase on standard error, and removes it when the phase is over."""
 
     def __init__(self) -> None:
-        import tqdm  # only where it is shown: it takes as long to import as a small scan
+        import tqdm  # only if progress is shown: importing it takes as long as a small scan
 
-        tqdm.tqdm.monitor_interval = 0  # its thread would forbid workers to start by fork
+        tqdm.tqdm.monitor_interval = 0  # with its thread running, workers could not be forked
         self._tqdm = tqdm.tqdm
         self._bar: Any = None
 
@@ -64,7 +64,7 @@ class Bars:
             self._bar.update((min(count, most) if most else count) - self._bar.n)
 
     def end(self) -> None:
-        """Take the bar away."""
+        """Remove the bar."""
         if self._bar is not None:
             self._bar.close()
             self._bar = None

@@ -7,7 +7,7 @@ import re
 import shutil
 import subprocess
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -52,11 +52,11 @@ def places(files: list[Path]) -> list[int]:
 
 
 @contextmanager
-def memory(folder: Path) -> Iterator[Path]:
-    """Mount a file system in memory, which lies on no disk."""
+def mounted(folder: Path, *arguments: str | Path) -> Iterator[Path]:
+    """Mount what the arguments of `mount` say, on a folder that is made if need be."""
     need_root()
-    folder.mkdir()
-    run("mount", "-t", "tmpfs", "-o", "size=1g", "tmpfs", folder)
+    folder.mkdir(exist_ok=True)
+    run("mount", *arguments, folder)
     try:
         yield folder
     finally:
@@ -64,18 +64,36 @@ def memory(folder: Path) -> Iterator[Path]:
 
 
 @contextmanager
+def memory(folder: Path) -> Iterator[Path]:
+    """Mount a file system in memory, which lies on no disk."""
+    with mounted(folder, "-t", "tmpfs", "-o", "size=1g", "tmpfs"):
+        yield folder
+
+
+@contextmanager
+def attached(image: Path, *options: str) -> Iterator[str]:
+    """Attach an image to a loop device of its own, and return that one's path."""
+    need_root()
+    need(os.path.exists("/dev/loop-control") and shutil.which("losetup"), "loop devices")
+    device = run("losetup", "--find", "--show", *options, image).strip()
+    try:
+        yield device
+    finally:
+        run("losetup", "--detach", device)
+
+
+def make_image(image: Path, kind: str = "ext4", *options: str) -> Path:
+    """Make an image with a file system."""
+    size, maker = KINDS[kind]
+    need(shutil.which(maker[0]), f"{maker[0]}, to make a file system of that kind")
+    run("truncate", "-s", size, image)
+    run(*maker, *options, image)
+    return image
+
+
+@contextmanager
 def disk(image: Path, folder: Path, kind: str = "ext4") -> Iterator[Disk]:
     """Make an image, attach and mount it; whatever happens, unmount and detach it in the end."""
     need_root()
-    size, maker = KINDS[kind]
-    need(shutil.which(maker[0]), f"{maker[0]}, to make a file system of that kind")
-    need(os.path.exists("/dev/loop-control") and shutil.which("losetup"), "loop devices")
-    run("truncate", "-s", size, image)
-    run(*maker, image)
-    with ExitStack() as undo:
-        device = run("losetup", "--find", "--show", image).strip()
-        undo.callback(run, "losetup", "--detach", device)
-        folder.mkdir()
-        run("mount", "-t", kind, device, folder)
-        undo.callback(run, "umount", folder)
+    with attached(make_image(image, kind)) as device, mounted(folder, "-t", kind, device):
         yield Disk(device, folder)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from dedupe.storage.volumes import Mount, Volume
+from dedupe.storage.volume import Mount, Volume
 
 SEPARATOR = os.sep.encode()
 

@@ -35,7 +35,7 @@ def naive_groups(root: Path, *, least: int = 1) -> Groups:
 
 def all_names(result: ScanResult) -> Groups:
     """Return the groups of a result as sets of names, links among them."""
-    return {frozenset(os.fsdecode(n) for f in g.files for n in (f.path, *f.links)) for g in result.groups}
+    return {frozenset(os.fsdecode(n) for f in g.files for n in f.names) for g in result.groups}
 
 
 def lower_thresholds(patch: pytest.MonkeyPatch) -> None:

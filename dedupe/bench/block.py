@@ -1,4 +1,4 @@
-"""The bytes that are hashed: the same on every machine for the same seed.  Measures nothing."""
+"""Makes the bytes that are hashed: the same on every machine for the same seed.  Measures nothing."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ _MASK = 0xFFFFFFFF
 def block(size: int, seed: int = SEED) -> bytes:
     """Return `size` bytes: a unit of 1 MiB by Marsaglia's xorshift32, repeated and cut.
 
-    The unit holds the low byte of each state that follows `seed`, with shifts 13, 17 and 5.  Its making is most of
-    the time (0.75 us a byte), so that a small block is made of a part of the unit only.
+    The unit holds the low byte of each state that follows `seed`, with shifts 13, 17 and 5.  Making it
+    takes most of the time (0.75 us a byte), so for a small block only a part of the unit is made.
 
     Raises:
         ValueError: `seed` is not a positive number of 32 bits; xorshift never leaves 0.
@@ -38,5 +38,5 @@ def repeat(unit: bytes, size: int) -> bytes:
 
 
 def random_block(size: int) -> bytes:
-    """Return `size` random bytes, all of them different from any other run's."""
+    """Return `size` random bytes, which differ from run to run."""
     return os.urandom(size)

@@ -1,4 +1,4 @@
-"""Does an environment switch act at all?  Tells "no change" apart from "ignored" by a control that must change."""
+"""Tests whether an environment switch of OpenSSL has any effect, by a control (AES) that it must slow down."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from enum import StrEnum
 from dedupe.bench.probe import AES
 from dedupe.errors import NothingUsableError
 
-CHANGED = 1.25  # times as slow as before, or more: far beyond what the best of several runs differ by
+CHANGED = 1.25  # times as slow as before, or more: much more than the best of several runs varies
 PATIENCE = 120  # seconds for a child
-NEUTRAL = ("sha256/builtin", "xxh3/xxhash")  # not OpenSSL's code: no switch of OpenSSL can change them
+NEUTRAL = ("sha256/builtin", "xxh3/xxhash")  # not OpenSSL's code, so no switch of OpenSSL can change them
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ ARM = Switch("OPENSSL_armcap", "1", "the AES, SHA and PMULL instructions")
 
 
 class Verdict(StrEnum):
-    """What became of one algorithm when the switch was set."""
+    """What the switch did to one algorithm."""
 
     ACTS = "acts"
     NO_CHANGE = "no change"  # although the switch acts on the control
@@ -65,8 +65,8 @@ def switch_for(machine: str) -> Switch | None:
 def effects(without: Sequence[Mapping[str, float]], switched: Sequence[Mapping[str, float]]) -> list[Effect]:
     """Return what the switch did, from the best seconds by name that child processes found, without it and with it.
 
-    The machine was too noisy to tell anything if code that is not OpenSSL's (`NEUTRAL`) became slower, or if anything
-    became faster by losing instructions.
+    If code that is not OpenSSL's (`NEUTRAL`) became slower, or anything became faster by losing instructions, then the
+    machine was too busy for any conclusion.
     """
     best = {name: min(one[name] for one in without) for name in without[0]}
     after = {name: min(one[name] for one in switched) for name in best}

@@ -1,6 +1,6 @@
-"""Which processor this is, and which of its instructions make hashes fast.  Measures nothing.
+"""Finds out which processor this is, and which of its instructions make hashes fast.  Measures nothing.
 
-Every system has its own way of telling; each way is a function from its text, so that all can be tested anywhere.
+Each system reports this in its own way; a function reads each report, so that all can be tested on any system.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 
-# What hashes gain from, as Linux names it; the rest of a hundred flags is noise here
+# The flags that make hashes faster, by their names on Linux; the other hundred do not matter here
 # x86: SHA-1 and SHA-256, SHA-512, AES, and the vector units that BLAKE3 and XXH3 use
 _X86_FLAGS = ("sha_ni", "sha512", "aes", "vaes", "pclmulqdq", "ssse3", "avx", "avx2", "avx512f", "avx512vl", "bmi2")
 _ARM_FLAGS = ("sha1", "sha2", "sha3", "sha512", "aes", "pmull", "asimd", "sve", "sve2")
 FLAGS = frozenset((*_X86_FLAGS, *_ARM_FLAGS))
 
 # https://learn.microsoft.com/windows/win32/api/processthreadsapi/nf-processthreadsapi-isprocessorfeaturepresent
-# Windows tells nothing of x86's SHA and AES instructions
+# Windows does not report the SHA and AES instructions of x86
 _WINDOWS_ARM = {30: "aes sha1 sha2", 46: "sve", 47: "sve2", 64: "sha3", 65: "sha512"}
 _WINDOWS_X86 = {36: "ssse3", 39: "avx", 40: "avx2", 41: "avx512f", 60: "bmi2"}
 
@@ -48,11 +48,11 @@ class Cpu:
 
     model: str
     flags: tuple[str, ...]
-    virtual: bool = False  # neighbours may take its time
+    virtual: bool = False  # other virtual machines may share it
 
 
 def cpu() -> Cpu:
-    """Return this machine's processor; what the system does not tell is left empty."""
+    """Return this machine's processor; what the system does not report is left empty."""
     try:
         return _cpu()
     except OSError:

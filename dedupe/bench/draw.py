@@ -16,13 +16,13 @@ from dedupe.bench.record import Record
 from dedupe.bench.stats import rate, summarise
 
 BAR = 24  # characters of the longest bar
-FEW = 4  # cases that get a table each; more share one table, a column each
+FEW = 4  # up to so many cases get a table each; more of them share one table, with a column each
 
 _VERDICTS = {
-    "acts": "the switch acts",
-    "no change": "does not depend on these instructions: the switch acts on others",
+    "acts": "the switch has an effect",
+    "no change": "does not depend on these instructions: the switch has an effect on others",
     "ignored": "the switch is ignored here: not even AES changed",
-    "unknown": "cannot be told: no control, or too much noise",
+    "unknown": "unknown: there is no control, or the machine was too busy",
 }
 
 
@@ -130,7 +130,7 @@ def _legend(record: Record, console: Console) -> None:
 
 
 def _turns(record: Record, console: Console) -> None:
-    """Tell where call overhead turns the order round."""
+    """Print the sizes at which another participant becomes the fastest."""
     found = tables.turns(record)
     algorithm = {one.name: one.algorithm for one in record.participants}
     same = [turn for turn in found if algorithm[turn.first] == algorithm[turn.second]]
@@ -164,7 +164,7 @@ def _peers(peers: Iterable[Peer]) -> Table:
 
 
 def _effects(record: Record, console: Console) -> None:
-    """Tell what the environment switch did."""
+    """Print what the environment switch did."""
     if record.switch:
         _say(console, f"{record.switch.variable}={record.switch.value} takes {record.switch.takes} away from OpenSSL")
     table = _table("", "=ms without", "=ms with it", "=times as slow", "verdict")

@@ -1,4 +1,4 @@
-"""Where a measurement was made: what must be known to compare it with another.  Measures nothing."""
+"""Describes the machine and its software, so that measurements can be compared.  Measures nothing."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ class Environment:
 
 
 def environment() -> Environment:
-    """Return where this process runs."""
+    """Return the description of this machine."""
     import xxhash
 
     processor, cores = cpu(), usable_cores()
     warnings = power.warnings(cores)
     if processor.virtual:
-        warnings.append("A virtual machine: its neighbours may take its time.")
+        warnings.append("This is a virtual machine: others on the same computer may slow it down.")
     return Environment(
         cpu=processor.model,
         flags=processor.flags,

@@ -1,4 +1,4 @@
-"""Kinds of work: what a participant is made to do, as tasks.  Times nothing, and writes no file."""
+"""Kinds of work that participants are measured at, as tasks.  Times nothing, and writes no file."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ T = TypeVar("T")
 
 KIB = 1 << 10
 MIB = 1 << 20
-UPDATE = MIB  # bytes an update, where nothing else is said
+UPDATE = MIB  # bytes of an update, unless the kind of work says otherwise
 WINDOW = 8 * MIB  # bytes of a file mapped at a time, as in a scan
-SMALL_TOTAL = 4 * MIB  # bytes of small inputs a run: long enough for the clock, short enough for many sizes
-SMALL_CALLS = 4096  # inputs a run at most
+SMALL_TOTAL = 4 * MIB  # bytes of small inputs in a run: enough for the clock, and few enough for many sizes
+SMALL_CALLS = 4096  # inputs in a run at most
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class Material:
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A kind of work, with the sizes that it takes where the user names none."""
+    """A kind of work, with its sizes for when the user names none."""
 
     says: str
     sizes: tuple[int, ...]
@@ -50,14 +50,14 @@ def _oneshot(who: Sequence[Participant], material: Material, sizes: Sequence[int
     for size in sizes:
         data = material.block[:size]
         for one in who:
-            yield _task(one, shown(size), data, functools.partial(one.whole, data))
+            yield _task(one, size_text(size), data, functools.partial(one.whole, data))
 
 
 def _stream(who: Sequence[Participant], material: Material, sizes: Sequence[int]) -> Iterator[Task]:
     for size in sizes:
         data = material.block[:size]
         for one in who:
-            yield _task(one, shown(size), data, functools.partial(_streamed, one, _in_pieces, data, UPDATE))
+            yield _task(one, size_text(size), data, functools.partial(_streamed, one, _in_pieces, data, UPDATE))
 
 
 def _chunks(who: Sequence[Participant], material: Material, sizes: Sequence[int]) -> Iterator[Task]:
@@ -65,18 +65,18 @@ def _chunks(who: Sequence[Participant], material: Material, sizes: Sequence[int]
     for size in sizes:
         for one in who:
             run = functools.partial(_streamed, one, _in_pieces, material.block, size)
-            yield _task(one, shown(size), material.block, run)
+            yield _task(one, size_text(size), material.block, run)
 
 
 def _small(who: Sequence[Participant], material: Material, sizes: Sequence[int]) -> Iterator[Task]:
-    """Yield tasks of many inputs each; they overlap where the block is too small to go round."""
+    """Yield tasks of many inputs each; they overlap if the block is too small for all."""
     for size in sizes:
         calls = max(1, min(SMALL_CALLS, SMALL_TOTAL // size))
         last = max(1, len(material.block) - size + 1)
         inputs = [material.block[place : place + size] for place in (n * size % last for n in range(calls))]
         for one in who:
             run = functools.partial(_each, one, inputs)
-            yield Task(one.name, shown(size), size * calls, calls, f"{one.algorithm} {calls} x {size}", run)
+            yield Task(one.name, size_text(size), size * calls, calls, f"{one.algorithm} {calls} x {size}", run)
 
 
 def _each(one: Participant, inputs: Sequence[memoryview]) -> bytes:
@@ -84,13 +84,13 @@ def _each(one: Participant, inputs: Sequence[memoryview]) -> bytes:
 
 
 def _copy(who: Sequence[Participant], material: Material, sizes: Sequence[int]) -> Iterator[Task]:
-    """Yield, for each participant, a stream as it should be and one that copies each piece before it is hashed."""
+    """Yield, for each participant, a stream without copies and one that copies each piece before it is hashed."""
     for size in sizes:
         data = material.block[:size]
         for case, way in (("as it is", _in_pieces), ("copied", _copied)):
             for one in who:
                 run = functools.partial(_streamed, one, way, data, UPDATE)
-                yield _task(one, f"{shown(size)}, {case}", data, run)
+                yield _task(one, f"{size_text(size)}, {case}", data, run)
 
 
 def _file(who: Sequence[Participant], material: Material, sizes: Sequence[int]) -> Iterator[Task]:
@@ -99,7 +99,7 @@ def _file(who: Sequence[Participant], material: Material, sizes: Sequence[int]) 
         for case, way in (("read", _read), ("readinto", _read_into), ("mapped", _mapped)):
             for one in who:
                 run = functools.partial(_streamed, one, way, material.path, size)
-                yield _task(one, f"{case} {shown(size)}", material.block, run)
+                yield _task(one, f"{case} {size_text(size)}", material.block, run)
 
 
 def _threads(who: Sequence[Participant], material: Material, sizes: Sequence[int]) -> Iterator[Task]:
@@ -107,7 +107,7 @@ def _threads(who: Sequence[Participant], material: Material, sizes: Sequence[int
     for size in sizes:
         data = material.block[:size]
         for count in range(1, material.cores + 1):
-            case = f"{shown(size)}, {count} thread{'s' if count > 1 else ''}"
+            case = f"{size_text(size)}, {count} thread{'s' if count > 1 else ''}"
             for one in who:
                 run = functools.partial(_together, one, data, count)
                 yield Task(one.name, case, len(data) * count, count, f"{one.algorithm} {count} x {len(data)}", run)
@@ -131,7 +131,7 @@ KINDS = {
 }
 
 
-def shown(size: int) -> str:
+def size_text(size: int) -> str:
     """Return a size as people write it, such as `64 KiB`; exact."""
     for unit, name in ((1 << 30, "GiB"), (MIB, "MiB"), (KIB, "KiB")):
         if size >= unit and size % unit == 0:
@@ -140,12 +140,12 @@ def shown(size: int) -> str:
 
 
 def _task(one: Participant, case: str, data: memoryview, run: Callable[[], bytes]) -> Task:
-    """Return a task of one input; whoever hashes as many bytes with the same algorithm must agree with it."""
+    """Return a task of one input; all that hash as many bytes by the same algorithm must have equal digests."""
     return Task(one.name, case, len(data), 1, f"{one.algorithm} {len(data)}", run)
 
 
 def _streamed(one: Participant, way: Callable[[Stream, T, int], None], source: T, size: int) -> bytes:
-    """Return the digest after one way of feeding, from `source`, `size` bytes at a time."""
+    """Return the digest of `source`, passed to the participant in one `way`, `size` bytes at a time."""
     stream = one.start()
     way(stream, source, size)
     return stream.digest()

@@ -1,4 +1,4 @@
-"""One run of the laboratory: a plan becomes a record.  Prints nothing."""
+"""Runs one measurement from its settings to its record.  Prints nothing."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from dedupe.progress import Progress
 from dedupe.version import __version__
 from dedupe.workers.pool import cores
 
-BASELINE = "sha256/openssl"  # what most programs of most people use
+BASELINE = "sha256/openssl"  # what most programs use
 ROUNDS = 5
 PEER_ROUNDS = 3  # at most: a run of .NET starts a compiler
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ReadPlan:
-    """What is to be measured.
+class BenchConfig:
+    """The settings of a measurement.
 
     Raises:
         UsageError: a value makes no sense.
@@ -55,11 +55,11 @@ class ReadPlan:
             raise UsageError(f"the seed must be from 1 to {(1 << 32) - 1}, not {self.seed}.")
 
 
-def run(plan: ReadPlan, progress: Progress) -> Record:
-    """Measure what the plan says, and return everything that was found.
+def run(plan: BenchConfig, progress: Progress) -> Record:
+    """Measure what the settings say, and return all results.
 
     Raises:
-        UsageError: the plan names what is not here.
+        UsageError: the settings name what is not available here.
         NothingUsableError: two participants disagree on a digest.
     """
     started = _now()
@@ -95,7 +95,7 @@ def run(plan: ReadPlan, progress: Progress) -> Record:
 
 
 def run_control(rounds: int, progress: Progress) -> Record:
-    """Find out whether OpenSSL's environment switch acts here.
+    """Find out whether OpenSSL's environment switch has an effect here.
 
     Raises:
         NothingUsableError: there is no such switch for this processor, or a child process failed.
@@ -123,7 +123,7 @@ def _now() -> str:
 
 
 def _counter(progress: Progress) -> Callable[[], None]:
-    """Return what moves the progress on by one each time that it is called."""
+    """Return a function that advances the progress by one each time that it is called."""
     done = 0
 
     def count() -> None:
@@ -135,12 +135,12 @@ def _counter(progress: Progress) -> Callable[[], None]:
 
 
 def _chosen(everybody: Sequence[Participant], only: Sequence[str]) -> list[Participant]:
-    """Return those whose algorithm or name is asked for."""
+    """Return the participants whose algorithm or name is asked for."""
     known = {one.algorithm for one in everybody} | {one.name for one in everybody}
     unknown = [name for name in only if name not in known]
     if unknown:
         algorithms = ", ".join(dict.fromkeys(one.algorithm for one in everybody))
-        raise UsageError(f"nobody here computes {', '.join(unknown)}: choose from {algorithms}.")
+        raise UsageError(f"No participant here computes {', '.join(unknown)}: choose from {algorithms}.")
     return [one for one in everybody if not only or one.algorithm in only or one.name in only]
 
 
@@ -162,9 +162,9 @@ def _write(path: str, data: bytes) -> None:
 
 
 def _peers(
-    plan: ReadPlan, everybody: Sequence[Participant], data: bytes, folder: str, progress: Progress
+    plan: BenchConfig, everybody: Sequence[Participant], data: bytes, folder: str, progress: Progress
 ) -> list[peers.Peer]:
-    """Measure the other programs on the file in `folder`; the digests must be ours."""
+    """Measure the other programs on the file in `folder`; their digests must equal ours."""
     ours = {one.algorithm: one for one in reversed(everybody)}
     wanted = {name.partition("/")[0] for name in plan.only}
     found: list[Program] = [

@@ -1,4 +1,4 @@
-"""Who takes part: every supplier of every algorithm that is here.  Times nothing and computes nothing itself."""
+"""Finds the participants: every supplier here of every algorithm.  Times nothing and computes nothing itself."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Use(StrEnum):
-    """What a hash is good for: people take a checksum for a proof."""
+    """What a hash can prove, since a checksum is often taken for a proof."""
 
     CRYPTOGRAPHIC = "cryptographic"
     BROKEN = "broken"
@@ -64,7 +64,7 @@ class Stream(Protocol):
 class Participant:
     """One supplier of one algorithm.
 
-    `whole` returns the digest of a buffer by the shortest way that the supplier offers, `start` begins a stream.
+    `whole` returns the digest of a buffer by the supplier's most direct call, `start` begins a stream.
     """
 
     algorithm: str
@@ -80,7 +80,7 @@ class Participant:
 
 
 def participants() -> list[Participant]:
-    """Return all that can take part here, in the order of `ALGORITHMS`; what is not installed is left out."""
+    """Return all participants that are installed here, in the order of `ALGORITHMS`."""
     found = [*_openssl(), *_builtin(), *_cng(), *_cryptography(), *_pycryptodome(), *_blake3(), *_xxhash()]
     order = list(ALGORITHMS)
     return sorted(found, key=lambda one: order.index(one.algorithm))
@@ -93,7 +93,7 @@ def _whole(make: Callable[..., Stream]) -> Callable[[Buffer], bytes]:
 def _openssl() -> Iterator[Participant]:
     """Yield what Python's own OpenSSL computes.
 
-    hashlib.blake2b is never OpenSSL's code, and a Python without OpenSSL has none: so the module below hashlib.
+    It asks the module below hashlib, as hashlib.blake2b is never OpenSSL's code, and Python may have no OpenSSL.
     """
     try:
         import _hashlib

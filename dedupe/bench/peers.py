@@ -1,4 +1,4 @@
-"""Runs other programs on the same file, in turn, and believes none that does not show the right digest."""
+"""Runs other programs on the same file, in turn, and counts only those that print the right digest."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ PATIENCE = 120  # seconds that a program may take
 
 
 class AnswerError(Exception):
-    """A program gave no answer that could be believed; the text says what it gave instead."""
+    """A program gave no usable answer; the text says what it did instead."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a program printed: a digest, and of one that is timed also what it read and how long its hash took."""
+    """What a program printed: a digest; a timed one also the bytes that it read and the seconds that its hash took."""
 
     digest: bytes
     size: int | None = None
@@ -55,10 +55,10 @@ class Peer:
 
 
 def answer(output: bytes, digest_size: int, *, timed: bool) -> Answer:
-    """Return what a program's output says, read as UTF-8 whatever the code page: digests are ASCII.
+    """Return the answer in a program's output, read as UTF-8 whatever the code page: digests are ASCII.
 
     Raises:
-        AnswerError: it says nothing of the kind.
+        AnswerError: there is none in it.
     """
     text = output.decode("utf-8", "replace").lstrip("\ufeff")
     if not text.strip():
@@ -85,7 +85,7 @@ def run(program: Program, path: str, size: int, expected: bytes, folder: str) ->
     `folder` is where a script may be written.
 
     Raises:
-        AnswerError: it failed, said nothing, or did not read the whole file.
+        AnswerError: it failed, printed no digest, or did not read the whole file.
         NothingUsableError: it computed another digest; the text has both.
     """
     script = os.path.join(folder, f"{program.algorithm}.fsx")
@@ -104,7 +104,7 @@ def run(program: Program, path: str, size: int, expected: bytes, folder: str) ->
     seconds = perf_counter() - start
     if done.returncode:
         said = done.stderr.decode("utf-8", "replace").strip().splitlines()
-        raise AnswerError(f"it ended with {done.returncode}: {said[-1] if said else 'no word why'}")
+        raise AnswerError(f"it ended with {done.returncode}: {said[-1] if said else 'without a message'}")
     found = answer(done.stdout, len(expected), timed=program.timed)
     if found.size is not None and found.size != size:
         raise AnswerError(f"it read {found.size} bytes of {size}")
@@ -139,7 +139,7 @@ def measure(
     seconds: dict[int, list[float]] = {place: [] for place in range(len(programs))}
     startup: dict[int, list[float]] = {place: [] for place in range(len(programs))}
     failures: dict[int, str] = {}
-    for number in range(rounds + 1):  # the first brings programs into memory and does not count
+    for number in range(rounds + 1):  # the first loads the programs into memory and does not count
         for place, program in enumerate(programs):
             if place not in failures:
                 try:

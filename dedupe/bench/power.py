@@ -1,4 +1,4 @@
-"""What may slow a measurement down, where it can be known: batteries, governors, other work.  Changes none of it."""
+"""Finds what may slow a measurement down: batteries, governors, other programs.  Changes none of it."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ BUSY = 0.5  # share of the cores that other work may take before it is worth a w
 
 
 def warnings(cores: int) -> list[str]:
-    """Return sentences on this machine's state; none means that nothing bad could be found out."""
+    """Return warnings about this machine's state; none if nothing bad was found."""
     return _of_system() + of_load(os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0, cores)
 
 
 def of_load(load: float, cores: int) -> list[str]:
-    """Return a warning if the load of the last minute says that other programs are at work."""
+    """Return a warning if the load of the last minute shows that other programs are running."""
     if load <= BUSY * cores:
         return []
-    return [f"Other programs are at work: the load is {load:.1f} on {cores} cores."]
+    return [f"Other programs are running: the load is {load:.1f} on {cores} cores."]
 
 
 def of_linux(root: Path) -> list[str]:
@@ -28,7 +28,7 @@ def of_linux(root: Path) -> list[str]:
     supplies = {path.parent.name: _text(path) for path in root.glob("class/power_supply/*/online")}
     batteries = [_text(path) for path in root.glob("class/power_supply/BAT*/status")]
     if "Discharging" in batteries and "1" not in supplies.values():
-        found.append("On battery: the processor may hold back.")
+        found.append("On battery: the processor may run slower.")
     governors = {_text(path) for path in root.glob("devices/system/cpu/cpu*/cpufreq/scaling_governor")}
     # powersave is the ordinary state of intel_pstate and amd_pstate_epp, which still go to full speed
     drivers = {_text(path) for path in root.glob("devices/system/cpu/cpu*/cpufreq/scaling_driver")}
@@ -47,7 +47,7 @@ def of_pmset(battery: str, settings: str) -> list[str]:
     """Return warnings from what macOS's `pmset -g batt` and `pmset -g` print."""
     found = []
     if "Battery Power" in battery:
-        found.append("On battery: the processor may hold back.")
+        found.append("On battery: the processor may run slower.")
     if any(line.split() == ["lowpowermode", "1"] for line in settings.splitlines()):
         found.append("Low power mode is on.")
     return found
@@ -55,7 +55,7 @@ def of_pmset(battery: str, settings: str) -> list[str]:
 
 def of_windows(line: int, saver: int) -> list[str]:
     """Return warnings from ACLineStatus and SystemStatusFlag of Windows' GetSystemPowerStatus."""
-    found = ["On battery: the processor may hold back."] if line == 0 else []
+    found = ["On battery: the processor may run slower."] if line == 0 else []
     return found + (["Battery saver is on."] if saver == 1 else [])
 
 

@@ -1,7 +1,7 @@
-"""What a child process runs to see whether an environment switch acts: prints its timings as JSON.
+"""What a child process runs to see whether an environment switch has an effect: prints its timings as JSON.
 
-Everything but the control of controls (`builtin`, `xxh3`) is computed by the OpenSSL that Python uses, AES as well:
-through TLS in memory, since Python has no other door to it.
+All but `builtin` and `xxh3`, which no switch can change, is computed by the OpenSSL that Python uses.  AES is too,
+through TLS in memory, since Python offers no other access to it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from dedupe.bench.participants import participants
 SIZE = 256 << 10  # bytes a run: short, so that on a busy machine some runs are not interrupted
 RUNS = 60
 RECORD = 1 << 14  # bytes of a TLS record at most
-CIPHER = "AECDH-AES128-SHA"  # no certificate, no file: both ends trust whoever they talk to, which is ourselves
+CIPHER = "AECDH-AES128-SHA"  # no certificate, no file: both ends are ours and need not prove who they are
 AES = "aes128"
 NAMES = ("sha1/openssl", "sha256/openssl", "sha512/openssl", "sha256/builtin", "xxh3/xxhash")
 
@@ -51,13 +51,13 @@ def _aes(data: bytes) -> Callable[[], object]:
                 end.do_handshake()
                 waiting.remove(end)
     if waiting:
-        raise ValueError("the two ends do not come together")
+        raise ValueError("the two ends do not agree on a connection")
     records = [data[place : place + RECORD] for place in range(0, len(data), RECORD)]
 
     def encrypt() -> None:
         for record in records:
             client.write(record)
-            outgoing.read()  # thrown away: nobody has to read it
+            outgoing.read()  # discarded: its content does not matter
 
     return encrypt
 

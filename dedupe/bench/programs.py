@@ -1,4 +1,4 @@
-"""Other programs that compute hashes, and how each is asked.  Runs none of them."""
+"""The other programs that compute hashes, and the command for each.  Runs none of them."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from dataclasses import dataclass
 class Program:
     """A program that prints a file's digest.
 
-    One that is `timed` was fed lines of ours: it prints how many bytes it read, the digest, and the seconds that its
-    hash took, so that neither its start nor its reading counts.  Of others only the whole run can be timed.
+    One that is `timed` runs a script of ours: it prints how many bytes it read, the digest, and the seconds that its
+    hash took, so that neither its start nor its reading counts.  Of the others only the whole run can be timed.
     """
 
     name: str
     algorithm: str
     version: tuple[str, ...]  # the command that prints it
     command: Callable[[str], tuple[str, ...]]  # for a file
-    text: str = ""  # what it is fed on its standard input
+    text: str = ""  # what it gets on its standard input
     timed: bool = False
 
 
@@ -103,11 +103,11 @@ def _all() -> Iterator[Program]:
         yield Program("certutil", algorithm, (), _before(("certutil", "-hashfile"), name))
         for shell in ("powershell", "pwsh"):
             yield Program(shell, algorithm, _asking(shell), _powershell(shell, name), timed=True)
-    yield from _fed()
+    yield from _scripted()
 
 
-def _fed() -> Iterator[Program]:
-    """Yield the languages that are fed a few lines."""
+def _scripted() -> Iterator[Program]:
+    """Yield the languages that run a script of ours."""
     for algorithm, name in _OPENSSL.items():
         yield Program("node", algorithm, ("node", "--version"), _before(("node", "-"), name), NODE, timed=True)
     for algorithm in _HASHLIB:

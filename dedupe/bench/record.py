@@ -1,4 +1,4 @@
-"""What a run of the laboratory found, all rounds of it, as JSON and back.  Measures nothing and draws nothing."""
+"""The results of one measurement with all its rounds, to JSON and back.  Measures nothing and draws nothing."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SCHEMA = "dedupe-bench/1"
 
 @dataclass(frozen=True, slots=True)
 class Described:
-    """A participant, as a reader needs to know it."""
+    """What a record says of a participant."""
 
     name: str
     algorithm: str
@@ -37,7 +37,7 @@ class Record:
     says: str  # the kind of work, in words
     seed: int | None  # None: random bytes
     rounds: int
-    baseline: str  # the participant that ratios are against
+    baseline: str  # the participant that the others are compared with
     environment: Environment
     participants: tuple[Described, ...] = ()
     cells: tuple[Cell, ...] = ()
@@ -63,7 +63,9 @@ def from_json(text: str, source: str) -> Record:
             raise ValueError(f"its schema is not {SCHEMA}")
         return _record(data)
     except (ValueError, TypeError, KeyError, AttributeError) as error:
-        raise UsageError(f"{source} is no record of `dedupe bench --json` that this version reads: {error}") from error
+        raise UsageError(
+            f"{source} is not a record of `dedupe bench --json` that this version can read: {error}"
+        ) from error
 
 
 def _record(data: dict[str, Any]) -> Record:

@@ -1,4 +1,4 @@
-"""Rounds: everybody once, in turn, on the same bytes, and the digests compared.  Knows nothing of hashes."""
+"""Runs every task once per round, in turn, and compares their digests.  Knows nothing of hashes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Task:
     case: str  # what is done, such as `128 MiB`; a cell of a table is participant and case
     size: int  # bytes hashed by one run
     calls: int  # inputs hashed by one run
-    same: str  # tasks of which this is equal must return equal digests
+    same: str  # tasks with the same text here must return equal digests
     run: Callable[[], bytes]
 
 
@@ -33,7 +33,7 @@ class Cell:
     digest: str  # the last bytes that `run` returned, in hex
 
 
-DIGEST_SHOWN = 64  # bytes; of many inputs' digests the end is enough to tell two answers apart
+DIGEST_END = 64  # bytes; of many inputs' digests the end is enough to tell two answers apart
 
 
 def measure(
@@ -44,9 +44,9 @@ def measure(
 ) -> list[Cell]:
     """Run every task once a round, and return a cell a task, in the order of the tasks.
 
-    A round before the first is not counted: it loads code, touches pages and proves the digests.  Every other round
-    goes backwards, so that a machine that grows warm slows down the first and the last alike.  `done` is called after
-    every run.
+    A round before the first is not counted: it loads code, touches pages and compares the digests.  Every other round
+    runs backwards, so that a processor that slows down as it gets warm affects the first and the last task alike.
+    `done` is called after every run.
 
     Raises:
         NothingUsableError: two digests that must be equal are not; the text has both.
@@ -65,7 +65,7 @@ def measure(
             _compare(task, digest, known)
             done()
     return [
-        Cell(task.participant, task.case, task.size, task.calls, tuple(times), _shown(known[task.same][1]))
+        Cell(task.participant, task.case, task.size, task.calls, tuple(times), _end_of(known[task.same][1]))
         for task, times in zip(tasks, seconds, strict=True)
     ]
 
@@ -74,10 +74,10 @@ def _compare(task: Task, digest: bytes, known: dict[str, tuple[str, bytes]]) -> 
     name, expected = known.setdefault(task.same, (task.participant, digest))
     if digest != expected:
         raise NothingUsableError(
-            f"{task.participant} and {name} disagree on {task.case}, so that no time of theirs is worth anything: "
-            f"{_shown(digest)} and {_shown(expected)}"
+            f"{task.participant} and {name} disagree on {task.case}, so their times are worthless: "
+            f"{_end_of(digest)} and {_end_of(expected)}"
         )
 
 
-def _shown(digest: bytes) -> str:
-    return digest[-DIGEST_SHOWN:].hex()
+def _end_of(digest: bytes) -> str:
+    return digest[-DIGEST_END:].hex()

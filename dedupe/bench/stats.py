@@ -7,15 +7,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
 
-# The minimum is what the machine can do; a median this far above it was made by something else that ran
+# The minimum is what the machine can do; a median this far above it shows that other programs ran
 NOISY = 1.10
-# Two times closer than this are no order: the difference does not come back in the next run
+# Times that are closer than this count as equal: the next run may reverse their order
 TOLERANCE = 0.03
 
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What is worth knowing of some timings, all in seconds."""
+    """Minimum, median and maximum of some timings, in seconds."""
 
     minimum: float
     median: float
@@ -23,7 +23,7 @@ class Summary:
 
     @property
     def spread(self) -> float:
-        """How far the slowest is from the fastest, as a share of the median (0.1 is 10 %)."""
+        """The difference of the slowest and the fastest, as a share of the median (0.1 is 10 %)."""
         return (self.maximum - self.minimum) / self.median
 
     @property
@@ -38,14 +38,14 @@ def summarise(seconds: Sequence[float]) -> Summary:
 
 
 def rate(size: int, seconds: float) -> float:
-    """Return bytes a second in GB/s, where a GB is 10^9 bytes; infinite where no time was seen to pass."""
+    """Return bytes a second in GB/s, where a GB is 10^9 bytes; infinite if the clock measured no time."""
     return size / seconds / 1e9 if seconds > 0 else math.inf
 
 
 def pair_ratio(baseline: Sequence[float], seconds: Sequence[float]) -> float:
     """Return how many times as fast as the baseline something is: the median over the rounds.
 
-    The n-th timings of both belong to the same round: what slowed the machine down then slowed down both.
+    The n-th timings of both belong to the same round: whatever slowed the machine down affected both.
 
     Raises:
         ValueError: they do not have the same number of rounds.
@@ -56,13 +56,13 @@ def pair_ratio(baseline: Sequence[float], seconds: Sequence[float]) -> float:
 def crossovers(
     sizes: Sequence[int], first: Sequence[float], second: Sequence[float], tolerance: float = TOLERANCE
 ) -> tuple[float, ...]:
-    """Return the sizes at which the order of two participants turns round, ascending.
+    """Return the sizes at which another of two participants becomes the faster one, ascending.
 
-    `first` and `second` are seconds at `sizes` (ascending).  Times within `tolerance` of each other say nothing of
-    the order.  Between two sizes the logarithm of the ratio is taken as a straight line over that of the size.
+    `first` and `second` are seconds at `sizes` (ascending).  Times within `tolerance` of each other
+    count as equal.  Between two sizes the logarithm of the ratio is taken as a straight line over that of the size.
     """
     found = []
-    last: tuple[float, float] | None = None  # logarithms of size and ratio where the order was last plain
+    last: tuple[float, float] | None = None  # logarithms of size and ratio where the order was last clear
     for size, one, other in zip(sizes, first, second, strict=True):
         here = (math.log(size), math.log(one / other))
         if abs(here[1]) <= math.log1p(tolerance):

@@ -1,4 +1,4 @@
-"""A record as rows and sentences: what is worth telling of it.  Draws nothing."""
+"""Turns a record into rows and sentences.  Draws nothing."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from dedupe.bench.kinds import shown
+from dedupe.bench.kinds import size_text
 from dedupe.bench.record import Record
 from dedupe.bench.rounds import Cell
 from dedupe.bench.stats import Summary, crossovers, pair_ratio, rate, summarise
@@ -29,7 +29,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """Where the order of two participants turns round: sizes in bytes; none if one is faster everywhere."""
+    """The sizes in bytes at which another of two participants becomes the faster one; none if one always is."""
 
     first: str
     second: str
@@ -83,7 +83,7 @@ def turns(record: Record) -> list[Turn]:
     found = []
     for first, second in combinations(by_name, 2):
         pairs = sorted(zip(by_name[first], by_name[second], strict=True), key=lambda pair: pair[0].size / pair[0].calls)
-        # minima: a turn that only noise made would be told as a fact of the code
+        # minima: otherwise noise would be reported as a property of the code
         one, other = ([min(cell.seconds) for cell in column] for column in zip(*pairs, strict=True))
         sizes = crossovers([a.size // a.calls for a, _ in pairs], one, other)
         found.append(Turn(first, second, first if one[0] <= other[0] else second, sizes))
@@ -91,24 +91,24 @@ def turns(record: Record) -> list[Turn]:
 
 
 def notes(record: Record) -> Iterator[str]:
-    """Yield sentences that a reader of the tables must know."""
+    """Yield sentences without which the tables could be misunderstood."""
     noisy = [cell for cell in record.cells if summarise(cell.seconds).noisy]
     if noisy:
         worst = max(noisy, key=lambda cell: summarise(cell.seconds).median / summarise(cell.seconds).minimum)
         yield (
             f"{len(noisy)} of {len(record.cells)} medians are more than 10 % above their minimum (most of all "
-            f"{worst.participant}, {worst.case}): something else took this machine's time. Compare the minima, or "
-            "close what runs and measure again."
+            f"{worst.participant}, {worst.case}): other programs used this machine. Compare the minima, or close "
+            "those programs and measure again."
         )
     for peer in record.peers:
         if peer.failure:
             yield f"{peer.participant} gave no time: {peer.failure}."
         elif not peer.timed and not peer.startup:
-            yield f"{peer.participant} refuses an empty file: its time holds its start."
+            yield f"{peer.participant} refuses an empty file, so its time includes its start."
 
 
 def compare(old: Record, new: Record) -> list[Change]:
-    """Return what both records measured, in the order of the new one."""
+    """Return the results that both records have, in the order of the new one."""
     before = {(cell.participant, cell.case): cell for cell in old.cells} if old.kind == new.kind else {}
     return [
         Change(cell.participant, cell.case, _rate(before[cell.participant, cell.case]), _rate(cell))
@@ -140,11 +140,11 @@ def turn_text(turn: Turn) -> str:
 
 
 def about(size: float) -> str:
-    """Return a size that was calculated, to two digits: more would be invented."""
+    """Return a calculated size with two digits, as it is not more exact than that."""
     for unit, name in ((1 << 20, "MiB"), (1 << 10, "KiB")):
         if size >= unit:
             return f"{size / unit:.2g} {name}" if size < 100 * unit else f"{size / unit:.0f} {name}"
-    return shown(round(size))
+    return size_text(round(size))
 
 
 def _rate(cell: Cell) -> float:
@@ -152,6 +152,6 @@ def _rate(cell: Cell) -> float:
 
 
 def share(value: float, values: Sequence[float]) -> float:
-    """Return how long a value's bar is, from 0 to 1, where the largest is 1."""
+    """Return the length of a value's bar, from 0 to 1 for the largest value."""
     most = max(values)
     return value / most if most > 0 else 0.0

@@ -50,7 +50,7 @@ class HashConfig:
     backend: str = "auto"
     cache: str | bytes | None = None  # the cache's file; None remembers nothing
     jobs: int | None = None  # readers at once; None means one a core
-    use_cache: bool = True  # a remembered digest may stand for a file; if not, it is read all the same
+    use_cache: bool = False  # let a remembered digest stand for a file; otherwise every file is read
 
 
 class Hashing:

@@ -9,6 +9,7 @@ import typer
 from dedupe.cli import console
 from dedupe.cli.exits import EPILOG
 from dedupe.cli.lazy import LazyGroup
+from dedupe.errors import DedupeError
 from dedupe.version import __version__
 
 app = typer.Typer(
@@ -46,3 +47,10 @@ def main() -> None:
         app(windows_expand_args=False)
     except SystemExit as end:
         console.leave(end.code)
+    except DedupeError as error:
+        console.leave(console.failed(error))
+    except OSError as error:
+        if console.at_work():  # not the stream's error but a fault of ours: show where
+            raise
+        # typer's own texts, such as --help, could not be written
+        console.leave(console.failed(console.output_error(error)))

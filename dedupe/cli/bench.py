@@ -1,9 +1,11 @@
-"""`dedupe bench`: which hash and which backend is fastest on this machine.  Measures nothing itself."""
+"""`dedupe bench`: shows which hash and which backend is fastest on this machine.  Measures nothing itself."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
 
     from dedupe.bench.record import Record
 
-_WIDTH = 160  # of tables that go to no terminal
+_WIDTH = 160  # characters of a line where standard output is no terminal
 
 _Kind = Annotated[
     str, typer.Option(metavar="KIND", help="Work to do: oneshot, stream, chunks, small, file, copy or threads.")
@@ -25,22 +27,30 @@ _Kind = Annotated[
 _Size = Annotated[
     list[str] | None, typer.Option(metavar="SIZE", help="Bytes of an input, or of a piece of it. May be repeated.")
 ]
-_Rounds = Annotated[int, typer.Option(metavar="N", help="Rounds, each of which runs everybody once.")]
+_Rounds = Annotated[int, typer.Option(metavar="N", help="Number of rounds; each runs every participant once.")]
 _Algorithm = Annotated[
     list[str] | None,
     typer.Option(metavar="NAME", help="Take only this algorithm or participant (sha256, sha256/cng). May be repeated."),
 ]
-_Baseline = Annotated[str | None, typer.Option(metavar="NAME", help="The participant that ratios are against.")]
-_Seed = Annotated[int, typer.Option(metavar="N", help="Seed of the input, so that another machine can have the same.")]
-_Random = Annotated[bool, typer.Option("--random", help="Take random bytes as the input.")]
+_Baseline = Annotated[
+    str | None, typer.Option(metavar="NAME", help="The participant that the others are compared with.")
+]
+_Seed = Annotated[
+    int, typer.Option(metavar="N", help="Seed of the input; the same seed gives the same bytes on every machine.")
+]
+_Random = Annotated[bool, typer.Option("--random", help="Use random bytes as the input.")]
 _Peers = Annotated[bool, typer.Option("--peers", help="Measure other programs on PATH too, on the same file.")]
 _Control = Annotated[
-    bool, typer.Option("--control", help="Only find out whether OpenSSL's environment switch acts on this machine.")
+    bool,
+    typer.Option("--control", help="Only test whether OpenSSL's environment switch has an effect on this machine."),
 ]
 _Json = Annotated[str | None, typer.Option("--json", metavar="FILE", help="Write all rounds to a file.")]
 _Compare = Annotated[
     list[str] | None,
-    typer.Option(metavar="OLD.json", help="Show a record beside this run; of two, compare them and measure nothing."),
+    typer.Option(
+        metavar="OLD.json",
+        help="Compare this run with an earlier record; with two records, compare those and measure nothing.",
+    ),
 ]
 
 
@@ -60,13 +70,18 @@ def bench(
     progress: options.Bars = None,
 ) -> Exit:
     """Measure which hash and which backend is fastest here."""
-    from dedupe.bench.laboratory import ReadPlan, run, run_control
+    from dedupe.bench.laboratory import BenchConfig, run, run_control
     from dedupe.bench.record import to_json
 
+    console.expect_output()
+    values.refuse_empty("--json", json)
+    values.refuse_empty("--compare", *compare or ())
+    values.refuse_empty("--algorithm", *algorithm or ())
+    values.refuse_empty("--baseline", baseline)
     old = [_read(source) for source in compare or ()]
     if len(old) > 2:
         raise UsageError("--compare takes one record, or two.")
-    plan = ReadPlan(
+    config = BenchConfig(
         kind=kind,
         sizes=tuple(values.size(text) for text in size or ()),
         rounds=rounds,
@@ -81,7 +96,7 @@ def bench(
         return Exit.DONE
     with _Output(json) as output:
         bars = console.bars(progress)
-        record = run_control(rounds, bars) if control else run(plan, bars)
+        record = run_control(rounds, bars) if control else run(config, bars)
         output.write(to_json(record))
     _draw(record, screen)
     if old:
@@ -90,7 +105,7 @@ def bench(
 
 
 class _Output:
-    """The file for a record: opened before anything is measured, and in place only when it is complete."""
+    """The file for a record: opened before anything is measured, and given its name only when it is complete."""
 
     def __init__(self, path: str | None) -> None:
         self._path = path
@@ -105,7 +120,7 @@ class _Output:
         return self
 
     def write(self, text: str) -> None:
-        """Put the whole text in place."""
+        """Write the whole text and give the file its name."""
         if self._path is None:
             return
         try:
@@ -131,13 +146,13 @@ def _read(source: str) -> Record:
     except OSError as error:
         raise UsageError(f"{source} cannot be read: {error.strerror}") from error
     except UnicodeDecodeError as error:
-        raise UsageError(f"{source} is no record of `dedupe bench --json`: {error}") from error
+        raise UsageError(f"{source} is not a record of `dedupe bench --json`: {error}") from error
 
 
 def _screen() -> Console:
     from rich.console import Console
 
-    # not rich's own guess: it takes some environments for a terminal that are none
+    # not rich's own guess, which takes some environments for terminals by mistake
     terminal = console.on_terminal(sys.stdout)
     return Console(
         file=sys.stdout,
@@ -151,10 +166,22 @@ def _screen() -> Console:
 def _draw(record: Record, screen: Console) -> None:
     from dedupe.bench.draw import draw
 
-    draw(record, screen)
+    with _drawing():
+        draw(record, screen)
 
 
 def _compare(old: Record, new: Record, screen: Console) -> None:
     from dedupe.bench.draw import draw_comparison
 
-    draw_comparison(old, new, screen)
+    with _drawing():
+        draw_comparison(old, new, screen)
+
+
+@contextlib.contextmanager
+def _drawing() -> Iterator[None]:
+    """Turn errors of standard output, to which rich writes itself, into those of every other command."""
+    try:
+        yield
+    except OSError as error:
+        raise console.output_error(error) from error
+    console.flush()

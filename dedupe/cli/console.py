@@ -5,17 +5,17 @@ from __future__ import annotations
 import contextlib
 import errno
 import functools
-import io
 import os
 import signal
 import stat
 import sys
 import threading
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, BinaryIO, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import typer
 
+from dedupe.cli import streams
 from dedupe.cli.exits import Exit
 from dedupe.errors import DedupeError, NothingUsableError
 
@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
 
 def prepare() -> None:
-    """Make the streams survive any name, placeholders show as what they are, and SIGTERM end us as Ctrl-C does."""
+    """Prepare the process: streams that take any name, visible cloud placeholders, and SIGTERM handled like Ctrl-C."""
+    streams.prepare()
     if sys.platform == "win32":
         from dedupe.storage import windows
 
@@ -41,15 +42,15 @@ def prepare() -> None:
 _at_work = threading.Event()  # a command runs that has something to put in order before it ends
 
 
+def at_work() -> bool:
+    """Return whether a command runs, not only typer's own reading of the command line."""
+    return _at_work.is_set()
+
+
 def _interrupt(*_: object) -> NoReturn:
-    if not _at_work.is_set():
+    if not at_work():
         os._exit(Exit.INTERRUPTED)
     raise KeyboardInterrupt
-
-
-def stdin() -> BinaryIO:
-    """Return standard input as bytes; nothing where it is closed."""
-    return sys.stdin.buffer if sys.stdin is not None else io.BytesIO()
 
 
 def say(sentence: str) -> None:
@@ -61,42 +62,59 @@ def say(sentence: str) -> None:
             print(display.shown_text(sentence), file=sys.stderr, flush=True)  # noqa: T201
 
 
+def expect_output() -> None:
+    """Refuse a closed standard output before the work for it is done.
+
+    Raises:
+        NothingUsableError: it is closed.
+    """
+    if streams.stdout_is_closed():
+        raise NothingUsableError("The result cannot be written: standard output is closed.")
+
+
 def write(pieces: Iterable[bytes], *, text: bool = True) -> None:
     """Write a result to standard output; on a terminal, in the terminal's encoding.
 
     Raises:
         NothingUsableError: it could not be written.
-        BrokenPipeError: the reader wants no more.
+        BrokenPipeError: the program at the other end of the pipe has ended.
     """
+    expect_output()
     out = sys.stdout
-    if out is None:
-        raise NothingUsableError("The result cannot be written: standard output is closed.")
     if text and out.isatty():
         from dedupe.storage import display
 
         pieces = (display.for_console(piece, out.encoding) for piece in pieces)
-    for piece in pieces:
-        _put(piece)
-    _put(b"")
+    for piece in pieces:  # making a piece may fail too, and its errors are not those of the stream
+        try:
+            out.buffer.write(piece)
+        except OSError as error:
+            raise output_error(error) from error
+    flush()
 
 
-def _put(piece: bytes) -> None:
-    """Write one piece; an empty one flushes.  Only these errors are the stream's: rendering has its own."""
+def flush() -> None:
+    """Send what was written to standard output on its way.
+
+    Raises:
+        NothingUsableError: it could not be written.
+        BrokenPipeError: the program at the other end of the pipe has ended.
+    """
     try:
-        if piece:
-            sys.stdout.buffer.write(piece)
-        else:
-            sys.stdout.flush()
-    except BrokenPipeError:
-        raise
+        sys.stdout.flush()
     except OSError as error:
-        if _reader_has_left(error):
-            raise BrokenPipeError from error
-        raise NothingUsableError(f"Standard output could not be written: {error.strerror}.") from error
+        raise output_error(error) from error
 
 
-def _reader_has_left(error: OSError) -> bool:
-    """Return whether an error is Windows' word for a broken pipe: its C library knows none better than EINVAL."""
+def output_error(error: OSError) -> NothingUsableError | BrokenPipeError:
+    """Return what to raise for an error of standard output."""
+    if isinstance(error, BrokenPipeError) or _is_broken_pipe(error):
+        return BrokenPipeError()
+    return NothingUsableError(f"Standard output could not be written: {error.strerror or error}.")
+
+
+def _is_broken_pipe(error: OSError) -> bool:
+    """Return whether an error means a broken pipe on Windows, whose C library reports EINVAL for it."""
     pipe = sys.platform == "win32" and stat.S_ISFIFO(os.fstat(sys.stdout.fileno()).st_mode)
     return pipe and error.errno == errno.EINVAL
 
@@ -114,30 +132,35 @@ def wants_progress(asked: bool | None) -> bool:
 
 
 def bars(asked: bool | None, *, quiet: bool = False) -> Progress:
-    """Return what shows progress, or what shows none."""
+    """Return what shows progress, or a substitute that shows nothing."""
     from dedupe.progress import Bars, Silent
 
     return Bars() if wants_progress(asked) and not quiet else Silent()
 
 
 def wants_colour() -> bool:
-    """Return whether standard output takes colours: https://no-color.org."""
+    """Return whether standard output is to be coloured: https://no-color.org."""
     return not os.environ.get("NO_COLOR") and on_terminal(sys.stdout)
 
 
+def failed(error: DedupeError | OSError) -> Exit:
+    """Say in one sentence what went wrong, and return the exit code; a broken pipe is no failure."""
+    if isinstance(error, BrokenPipeError):
+        return Exit.DONE
+    say(f"dedupe: {error}")
+    return Exit(error.exit_code) if isinstance(error, DedupeError) else Exit.NOTHING
+
+
 def guarded(command: Callable[..., Exit]) -> Callable[..., None]:
-    """Make a command end with its exit code, and say in one sentence what a user can cause."""
+    """Make a command end with its exit code, and an error that a user can cause with one sentence."""
 
     @functools.wraps(command)
     def run(*args: Any, **kwargs: Any) -> None:
         try:
             _at_work.set()
             code = command(*args, **kwargs)
-        except DedupeError as error:
-            say(f"dedupe: {error}")
-            code = Exit(error.exit_code)
-        except BrokenPipeError:
-            code = Exit.DONE
+        except (DedupeError, BrokenPipeError) as error:
+            code = failed(error)
         except KeyboardInterrupt:
             _at_work.clear()  # a second one ends the program where it is
             say("dedupe: interrupted")
@@ -150,7 +173,7 @@ def guarded(command: Callable[..., Exit]) -> Callable[..., None]:
 
 
 def _silence_broken_pipes() -> None:
-    """Flush the streams now, so that the interpreter has nothing left to complain about at its end."""
+    """Flush the streams now, so that the interpreter prints no error about them when it ends."""
     for stream in (sys.stdout, sys.stderr):
         try:
             if stream is not None:
@@ -160,9 +183,9 @@ def _silence_broken_pipes() -> None:
 
 
 def leave(code: int | str | None) -> NoReturn:
-    """End at once: all is written and closed, and taking a million objects apart would take longer than a report.
+    """End at once, without freeing a million objects, which would take longer than writing a report.
 
-    Neither must a worker that hangs in a system call hold the user up.
+    Nor does the program wait for a worker that hangs in a system call.
     """
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(OSError, AttributeError):  # a closed stream is None

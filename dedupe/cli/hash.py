@@ -1,4 +1,4 @@
-"""`dedupe hash`: lists of checksums as sha256sum writes them, and whether files still agree with one."""
+"""`dedupe hash`: writes lists of checksums as sha256sum does, and checks files against such lists."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dedupe.checksums import formats
-from dedupe.cli import console, options, values
+from dedupe.cli import console, options, streams, values
 from dedupe.cli.exits import Exit
 from dedupe.config import BackendName
-from dedupe.errors import UsageError
+from dedupe.errors import NothingUsableError, UsageError
 from dedupe.storage import display
 
 if TYPE_CHECKING:
@@ -33,6 +33,9 @@ _Check = Annotated[
 ]
 _Tag = Annotated[bool, typer.Option("--tag", help="Write lines in the style of BSD, which name the algorithm.")]
 _Recursive = Annotated[bool, typer.Option("--recursive", help="Hash all files below folders.")]
+_Cached = Annotated[
+    bool, typer.Option("--cached", help="Let remembered digests stand for files, instead of reading all of them.")
+]
 
 
 @console.guarded
@@ -42,6 +45,7 @@ def hash_(
     check: _Check = None,
     tag: _Tag = False,
     recursive: _Recursive = False,
+    cached: _Cached = False,
     backend: options.Backend = BackendName.AUTO,
     cache: options.Cache = None,
     no_cache: options.NoCache = False,
@@ -49,24 +53,39 @@ def hash_(
     progress: options.Bars = None,
 ) -> Exit:
     """Print checksums as sha256sum does, or check them."""
+    console.expect_output()
     kept = values.wanted_cache(cache, no_cache=no_cache)
     if algorithm is not None and algorithm not in formats.TAGS:
         raise UsageError(f"{algorithm!r} is no algorithm: choose one of {', '.join(formats.TAGS)}.")
-    if bool(files) == bool(check):
-        raise UsageError("Name files to hash, or lists to check with --check: one of the two.")
+    files, check = files or [], check or []
+    _refuse_contradictions(files, check)
     if check and (tag or recursive):
         raise UsageError("--tag and --recursive are for writing a list, not for checking one.")
-    with _Session(backend, kept, jobs, progress) as session:
+    if cached and (check or no_cache):
+        raise UsageError("--cached contradicts --check, which reads all files, and --no-cache: leave it out.")
+    with _Session(backend, kept, jobs, progress, use_cache=cached) as session:
         if check:
             return Exit(max(_check(session, source, algorithm) for source in check))
-        return _write(session, [os.fsencode(f) for f in files or ()], algorithm or "sha256", tag, recursive)
+        return _write(session, [os.fsencode(file) for file in files], algorithm or "sha256", tag, recursive)
+
+
+def _refuse_contradictions(files: Sequence[str], check: Sequence[str]) -> None:
+    """Refuse names that cannot be served: both kinds or none, empty ones, and standard input twice."""
+    if bool(files) == bool(check):
+        raise UsageError("Name files to hash, or lists to check with --check: one of the two.")
+    values.refuse_empty("A file to hash", *files)
+    values.refuse_empty("--check", *check)
+    if [*files, *check].count("-") > 1:
+        raise UsageError("- (standard input) is named twice, but can be read only once.")
 
 
 class _Session:
-    """What all hashing of one command shares: the settings, and the screen."""
+    """What all hashing of one command shares: the settings, and standard output."""
 
-    def __init__(self, backend: BackendName, cache: str | None, jobs: int | None, progress: bool | None) -> None:
-        self._backend, self._cache, self._jobs = backend, cache, jobs
+    def __init__(
+        self, backend: BackendName, cache: str | None, jobs: int | None, progress: bool | None, *, use_cache: bool
+    ) -> None:
+        self._backend, self._cache, self._jobs, self._use_cache = backend, cache, jobs, use_cache
         self._clears_bar = console.wants_progress(progress) and console.on_terminal(sys.stdout)
         self._progress = console.bars(progress)
         self._open: dict[str, Hashing] = {}
@@ -80,15 +99,19 @@ class _Session:
         for note in dict.fromkeys(note for hashing in self._open.values() for note in hashing.notes):
             console.say(f"dedupe: {note}")
 
-    def hashing(self, algorithm: str, *, use_cache: bool) -> Hashing:
-        """Return what hashes by an algorithm, the same one each time."""
+    def hashing(self, algorithm: str) -> Hashing:
+        """Return what hashes by an algorithm; the same object for each call."""
         from dedupe.checksums.hash_files import HashConfig, Hashing
 
         if algorithm not in self._open:
             config = HashConfig(
-                algorithm=algorithm, backend=self._backend, cache=self._cache, jobs=self._jobs, use_cache=use_cache
+                algorithm=algorithm,
+                backend=self._backend,
+                cache=self._cache,
+                jobs=self._jobs,
+                use_cache=self._use_cache,
             )
-            made = Hashing(config, self._progress, console.stdin())
+            made = Hashing(config, self._progress, streams.stdin())
             self._open[algorithm] = self._stack.enter_context(made)
         return self._open[algorithm]
 
@@ -101,8 +124,8 @@ class _Session:
 
 
 def _write(session: _Session, files: Sequence[bytes], algorithm: str, tag: bool, recursive: bool) -> Exit:
-    """Print a line a file; problems go to standard error."""
-    hashing = session.hashing(algorithm, use_cache=True)
+    """Print one line for each file; problems go to standard error."""
+    hashing = session.hashing(algorithm)
     wanted, failed = _wanted(hashing, files, recursive=recursive)
     done = 0
     for hashed in hashing.digests(wanted):
@@ -118,7 +141,7 @@ def _write(session: _Session, files: Sequence[bytes], algorithm: str, tag: bool,
 
 
 def _wanted(hashing: Hashing, files: Sequence[bytes], *, recursive: bool) -> tuple[list[bytes], int]:
-    """Return the files with folders opened up, and how many problems that brought."""
+    """Return the files, with those below folders in the place of the folders, and the number of problems met."""
     wanted, failed, skipped = [], 0, 0
     for name in files:
         if not (recursive and os.path.isdir(name)):
@@ -141,22 +164,23 @@ def _complain(hashed: Hashed) -> None:
 
 
 def _check(session: _Session, source: str, algorithm: str | None) -> Exit:
-    """Print a verdict a line of one list, and return sha256sum's exit code."""
+    """Print the result of each line of one list, and return the exit code that sha256sum would."""
     from dedupe.checksums.verify import Verdict, verify
 
-    shown = display.shown(os.fsencode(source))
+    name = display.shown(os.fsencode(source))
     try:
         parsed = formats.parse(_read(source), algorithm)
     except OSError as error:
-        console.say(f"dedupe: {shown}: {error.strerror}")
+        console.say(f"dedupe: {name}: {error.strerror}")
         return Exit.NOTHING
     if not parsed.entries:
-        console.say(f"dedupe: {shown}: no properly formatted checksum lines found")
+        console.say(f"dedupe: {name}: no properly formatted checksum lines found")
         return Exit.NOTHING
+    if source == "-" and any(entry.path == b"-" for entry in parsed.entries):
+        raise NothingUsableError("The list on standard input names standard input (-) as a file: put it into a file.")
 
-    def hash_all(name: str, paths: Sequence[bytes]) -> Iterator[Hashed]:
-        # what is to be verified must be read: a remembered digest would hide that a disk has lost it
-        return session.hashing(name, use_cache=False).digests(paths)
+    def hash_all(algorithm: str, paths: Sequence[bytes]) -> Iterator[Hashed]:
+        return session.hashing(algorithm).digests(paths)
 
     counts = dict.fromkeys(Verdict, 0)
     for outcome in verify(parsed.entries, hash_all):
@@ -175,7 +199,7 @@ def _check(session: _Session, source: str, algorithm: str | None) -> Exit:
 
 def _read(source: str) -> bytes:
     if source == "-":
-        return console.stdin().read()
+        return streams.stdin().read()
     with open(source, "rb") as file:
         return file.read()
 

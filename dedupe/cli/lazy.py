@@ -1,6 +1,6 @@
-"""Commands that are imported only when they are run, or listed by `--help`.  Knows their names, not what they do.
+"""Imports a command only when it is run or listed by `--help`.  Knows the commands' names, not what they do.
 
-A small scan ends in less time than it took to import the other commands and to have typer look at their options.
+Importing all commands and having typer read their options took longer than a small scan.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class _Commands(Mapping[str, Any]):
 
 
 class LazyGroup(TyperGroup):
-    """A group whose commands typer finds one by one; their names, for lists and for typing errors, cost nothing."""
+    """A group that imports one command at a time; listing the names, or suggesting one, imports none."""
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)

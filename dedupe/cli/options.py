@@ -1,4 +1,4 @@
-"""Options that several commands have, so that one word means one thing in all of them."""
+"""Options that several commands share, so that each has one meaning everywhere."""
 
 from __future__ import annotations
 
@@ -25,9 +25,13 @@ Format = Annotated[
 ]
 Backend = Annotated[BackendName, typer.Option(help="Who computes the digests.")]
 Cache = Annotated[str | None, typer.Option(metavar="FILE", help="Remember digests in this file.")]
-NoCache = Annotated[bool, typer.Option("--no-cache", help="Remember nothing, believe nothing remembered.")]
+NoCache = Annotated[bool, typer.Option("--no-cache", help="Neither use nor keep remembered digests.")]
 Jobs = Annotated[
     int | None,
-    typer.Option(metavar="N", min=1, help="Files read at once; by default mostly one a core."),
+    typer.Option(
+        metavar="N",
+        min=1,
+        help="Files to read at once; by default one per core, fewer on a rotating disk, more on a network.",
+    ),
 ]
 Bars = Annotated[bool | None, typer.Option("--progress/--no-progress", help="Show progress; by default on a terminal.")]

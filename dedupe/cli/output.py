@@ -1,4 +1,4 @@
-"""Report files: opened before the work, written beside their place, renamed into it.  Renders nothing itself."""
+"""Report files: opened before the work, written under a temporary name, then renamed.  Renders nothing itself."""
 
 from __future__ import annotations
 
@@ -11,12 +11,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import BinaryIO
 
+from dedupe.cli.values import refuse_empty
 from dedupe.errors import NothingUsableError, UsageError
 from dedupe.report import FORMATS, Format, Style, format_for
 from dedupe.result import ScanResult
+from dedupe.storage import sqlite_owner
 from dedupe.storage.paths import lies_below
 
-# How our own reports begin: one that lies inside a root may be replaced by its successor, anything else may not.
+# How our own reports begin: such a file inside a root may be replaced by a newer report, any other may not.
 _OURS = re.compile(
     b"|".join(
         (
@@ -31,12 +33,11 @@ _OURS = re.compile(
     ),
     re.DOTALL,
 )
-_DATABASE = b"SQLite format 3\0"
 
 
 @dataclass(slots=True)
 class _Output:
-    """One report file on its way."""
+    """One report file that is being written."""
 
     path: str  # as the user wrote it
     target: str  # where links lead
@@ -55,7 +56,8 @@ class Outputs:
         anywhere: links are followed, so that any file may be one of those to be scanned.
 
     Raises:
-        UsageError: a path's ending names no format, or a file that is to stay would be overwritten.
+        UsageError: a path's ending names no format, or a file that is to stay would be overwritten; a database that
+            is no report of ours stays wherever it lies.
         NothingUsableError: a file cannot be made where the path says.
     """
 
@@ -74,8 +76,9 @@ class Outputs:
             raise
 
     def _add(self, path: str, roots: Sequence[bytes], kept: set[bytes]) -> None:
-        import tempfile  # brings random and bisect, which a scan without report files needs not
+        import tempfile  # imports random and bisect, which a scan without report files does not need
 
+        refuse_empty("--output", path)
         form = format_for(path)
         target = os.path.realpath(path)
         place = os.fsencode(target)
@@ -85,7 +88,12 @@ class Outputs:
             raise UsageError(f"{path} is the cache: name another file to write the report to.")
         if any(o.target == target for o in self._outputs):
             raise UsageError(f"{path} is named twice: give each report a file of its own.")
-        if not _replaceable(target) and (self._anywhere or any(lies_below(place, r) for r in roots)):
+        ours = _replaceable(target)
+        if not ours and (form.binary or _is_database(target)):
+            raise UsageError(
+                f"{path} is no report of dedupe, and stays as it is: name another file to write the report to."
+            )
+        if not ours and (self._anywhere or any(lies_below(place, r) for r in roots)):
             raise UsageError(f"{path} is one of the files to be scanned: name another file to write the report to.")
         try:
             with contextlib.suppress(FileNotFoundError):
@@ -108,7 +116,7 @@ class Outputs:
         return [os.fsencode(p) for p in found]
 
     def write(self, result: ScanResult, style: Style) -> None:
-        """Write every report and put it in its place, each whole or not at all.
+        """Write every report and rename it to its final name, each whole or not at all.
 
         Raises:
             NothingUsableError: one could not be written; those before it are there.
@@ -129,7 +137,7 @@ class Outputs:
                 raise NothingUsableError(f"The report {output.path} could not be written: {reason}.") from error
 
     def discard(self) -> None:
-        """Remove what was not put in its place."""
+        """Remove the reports that were not finished."""
         for output in self._outputs:
             with contextlib.suppress(OSError):
                 output.file.close()
@@ -167,12 +175,24 @@ def _replaceable(target: str) -> bool:
             begin = file.read(4096)
     except OSError:
         return False
-    if begin.startswith(_DATABASE):
+    if begin.startswith(sqlite_owner.MAGIC):
         return _is_our_database(target)
     return not begin or _OURS.match(begin) is not None
 
 
+def _is_database(path: str) -> bool:
+    with contextlib.suppress(OSError):
+        return sqlite_owner.is_database(path)
+    return False
+
+
 def _is_our_database(path: str) -> bool:
+    owner = sqlite_owner.application_of(path)
+    return owner == sqlite_owner.REPORT or (owner == 0 and _is_report_of_0_1(path))
+
+
+def _is_report_of_0_1(path: str) -> bool:
+    """Return whether a database is a report of version 0.1, whose reports had no number of their own yet."""
     from urllib.parse import quote
 
     with contextlib.suppress(sqlite3.Error):

@@ -1,4 +1,4 @@
-"""`dedupe report`: a saved report to other formats.  Scans nothing."""
+"""`dedupe report`: turns a saved report into other formats.  Scans nothing."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from dedupe.cli import console, options
+from dedupe.cli import console, options, values
 from dedupe.cli.exits import Exit
 from dedupe.errors import NothingUsableError, UsageError
 
@@ -18,9 +18,9 @@ _Report = Annotated[
         help="A JSON report of dedupe, or a report of fclones (JSON, CSV), rmlint (JSON), jdupes (JSON) or fdupes.",
     ),
 ]
-_Null = Annotated[bool, typer.Option("--null", help="NUL ends a path in --format paths, not a new line.")]
+_Null = Annotated[bool, typer.Option("--null", help="End each path of --format paths with NUL instead of a new line.")]
 _Folders = Annotated[
-    bool, typer.Option("--folders", help="Tell identical and contained folders in text, json and jsonl, too.")
+    bool, typer.Option("--folders", help="Report identical and contained folders in text, json and jsonl, too.")
 ]
 
 
@@ -37,7 +37,10 @@ def report(
     from dedupe.report import Style
     from dedupe.report.read.loader import load_report
 
-    shown = standard_output(format_, output or [])
+    values.refuse_empty("REPORT", saved)
+    printed = standard_output(format_, output or [])
+    if printed is not None:
+        console.expect_output()
     with Outputs(output or []) as outputs:
         if os.fsencode(os.path.realpath(saved)) in outputs.own_files:
             raise UsageError(f"{saved} is the report to be read: name another file to write to.")
@@ -45,9 +48,9 @@ def report(
         outputs.write(result, Style(to_file=True, all_problems=True, folders=folders, null=null))
     for note in result.notes:
         console.say(f"dedupe: {note}")
-    if shown is not None:
+    if printed is not None:
         style = Style(colour=console.wants_colour(), null=null, folders=folders)
-        console.write(shown.render(result, style), text=not null)
+        console.write(printed.render(result, style), text=not null)
     return Exit.DONE
 
 

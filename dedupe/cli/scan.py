@@ -1,4 +1,4 @@
-"""`dedupe scan`: options to a configuration, a result to reports.  Finds nothing itself."""
+"""`dedupe scan`: turns options into a configuration, and a result into reports.  Finds nothing itself."""
 
 from __future__ import annotations
 
@@ -15,17 +15,15 @@ from dedupe.config import BackendName, Confirm, ScanConfig
 if TYPE_CHECKING:
     from dedupe.result import ScanResult
 
-_XXH3 = (
-    "xxh3 is a fingerprint, not a proof: groups that rest on it, as remembered and very large ones do, are not proven."
-)
+_XXH3 = "xxh3 is a fingerprint, not a proof: groups of remembered or very large files are not proven equal by it."
 
 
-_Paths = Annotated[list[str] | None, typer.Argument(metavar="PATH...", help="Files and folders to look at.")]
+_Paths = Annotated[list[str] | None, typer.Argument(metavar="PATH...", help="Files and folders to scan.")]
 _ConfirmBy = Annotated[Confirm, typer.Option(help="How equality is proven, and the digest that groups carry.")]
 _MinSize = Annotated[str, typer.Option(metavar="SIZE", help="Leave smaller files out; 0 brings empty files in.")]
 _MaxSize = Annotated[str | None, typer.Option(metavar="SIZE", help="Leave larger files out.")]
 _Include = Annotated[
-    list[str] | None, typer.Option(metavar="GLOB", help="Take only files that match. May be repeated.")
+    list[str] | None, typer.Option(metavar="GLOB", help="Scan only files that match. May be repeated.")
 ]
 _Exclude = Annotated[
     list[str] | None, typer.Option(metavar="GLOB", help="Leave out files and folders that match. May be repeated.")
@@ -39,18 +37,26 @@ _DefaultExcludes = Annotated[
 ]
 _Follow = Annotated[bool, typer.Option("--follow-symlinks", help="Follow symbolic links.")]
 _OneFileSystem = Annotated[bool, typer.Option("--one-file-system", help="Stay on the file system of each PATH.")]
-_CloudFiles = Annotated[bool, typer.Option("--cloud-files", help="Read files that reading downloads from a cloud.")]
+_CloudFiles = Annotated[
+    bool, typer.Option("--cloud-files", help="Read files that are only in a cloud, which downloads them.")
+]
 _FilesFrom = Annotated[
     str | None, typer.Option(metavar="FILE", help="Read more paths from a file, one a line; - is standard input.")
 ]
-_Null = Annotated[bool, typer.Option("--null", help="NUL ends a path, in --files-from and in --format paths.")]
+_Null = Annotated[
+    bool,
+    typer.Option("--null", help="Paths end with NUL instead of a new line, in --files-from and in --format paths."),
+]
 _Folders = Annotated[
-    bool, typer.Option("--folders", help="Tell identical and contained folders on standard output, as in files.")
+    bool,
+    typer.Option(
+        "--folders", help="Report identical and contained folders on standard output too; report files always do."
+    ),
 ]
 _Verbose = Annotated[
-    bool, typer.Option("--verbose", help="Tell every problem, the backend and the time of each phase.")
+    bool, typer.Option("--verbose", help="Print every problem, the backend and the time of each phase.")
 ]
-_Quiet = Annotated[bool, typer.Option("--quiet", help="Tell nothing but errors beside the results.")]
+_Quiet = Annotated[bool, typer.Option("--quiet", help="Print only results and errors.")]
 
 
 @console.guarded
@@ -85,7 +91,9 @@ def scan(
 
     kept = values.wanted_cache(cache, no_cache=no_cache)
     roots = _roots(paths or (), files_from, null=null)
-    shown = standard_output(format_, output or [])
+    printed = standard_output(format_, output or [])
+    if printed is not None:
+        console.expect_output()
     with Outputs(output or [], roots, _cache_files(kept), anywhere=follow_symlinks) as outputs:
         config = ScanConfig(
             roots=roots,
@@ -106,21 +114,21 @@ def scan(
         result = find_duplicates(config, progress=console.bars(progress, quiet=quiet))
         outputs.write(result, Style(to_file=True, all_problems=True, folders=True, null=null))
     if not quiet:
-        _tell(result, shown=shown is not None and shown.name == "text", verbose=verbose)
-    if shown is not None:
+        _summarise(result, summed_up=printed is not None and printed.name == "text", verbose=verbose)
+    if printed is not None:
         style = Style(colour=console.wants_colour(), null=null, all_problems=verbose, folders=folders)
-        console.write(shown.render(result, style), text=not shown.binary and not null)
+        console.write(printed.render(result, style), text=not printed.binary and not null)
     return Exit.INCOMPLETE if result.problems else Exit.DONE
 
 
 def _roots(paths: Sequence[str], files_from: str | None, *, null: bool) -> list[bytes]:
-    """Return what is to be looked at: named by arguments, and by a list."""
+    """Return the paths to scan: those in arguments, then those in a list."""
     roots = values.roots(paths)
     return roots if files_from is None else roots + values.path_list(files_from, null=null)
 
 
 def _cache_files(cache: str | None) -> list[bytes]:
-    """Return the files that no report may take the place of."""
+    """Return the files of the cache, which no report may replace."""
     if cache is None:
         return []
     from dedupe.cache.database import files_of
@@ -128,10 +136,10 @@ def _cache_files(cache: str | None) -> list[bytes]:
     return [os.fsencode(file) for file in files_of(cache)]
 
 
-def _tell(result: ScanResult, *, shown: bool, verbose: bool) -> None:
-    """Say on standard error what belongs to no report, and the sums where no report shows them."""
+def _summarise(result: ScanResult, *, summed_up: bool, verbose: bool) -> None:
+    """Say on standard error what no report contains, and the totals unless standard output gives them."""
     from dedupe.report import Style
-    from dedupe.report.text import summary
+    from dedupe.report.text import proofs, summary
 
     if result.confirm == Confirm.XXH3:
         console.say(f"dedupe: {_XXH3}")
@@ -139,9 +147,10 @@ def _tell(result: ScanResult, *, shown: bool, verbose: bool) -> None:
         console.say(f"dedupe: {note}")
     if verbose:
         console.say(f"Digests by {result.backend.name}: {result.backend.reason}.")
+        console.say(proofs(result))
         for phase, seconds in result.phases.items():
             console.say(f"{phase:12} {seconds:9.3f} s")
         console.say(f"{'all':12} {result.seconds:9.3f} s; {result.totals.bytes_read:,} bytes read")
-    if not shown:
+    if not summed_up:
         for line in summary(result, Style(all_problems=verbose)):
             console.say(line)

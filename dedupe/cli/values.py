@@ -1,4 +1,4 @@
-"""What users type into options, parsed once.  Knows no command."""
+"""Parses what users type into options.  Knows no command."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 import sys
 from collections.abc import Iterable
 
-from dedupe.cli import console
+from dedupe.cli import console, streams
 from dedupe.errors import NothingUsableError, UsageError
 from dedupe.storage import windows_paths
 from dedupe.storage.paths import absolute
@@ -32,8 +32,18 @@ def size(text: str) -> int:
     return (int(match[1] + fraction) << 10 * _POWERS[match[3].lower()]) // parts
 
 
+def refuse_empty(option: str, *named: str | None) -> None:
+    """Refuse a name without a character, as an unset variable in a script makes it, before it is taken for another.
+
+    Raises:
+        UsageError: one of them is empty.
+    """
+    if "" in named:
+        raise UsageError(f"{option} is an empty text: give it a value, or leave it out.")
+
+
 def cache_file(named: str | None) -> str:
-    """Return where the cache lies: where the user says, or else in the user's own place.
+    """Return the path of the cache: the one named, or else the user's default.
 
     Raises:
         UsageError: the name is empty, as an unset variable in a script makes it.
@@ -48,7 +58,7 @@ def cache_file(named: str | None) -> str:
 
 
 def wanted_cache(named: str | None, *, no_cache: bool) -> str | None:
-    """Return where the cache lies, None for a run without one.
+    """Return the path of the cache, None for a run without one.
 
     Raises:
         UsageError: one is named and refused at once, or the name is empty.
@@ -63,23 +73,32 @@ def path_list(source: str, *, null: bool) -> list[bytes]:
 
     Raises:
         NothingUsableError: the list cannot be read.
+        UsageError: a line or record is empty, and would mean the current folder.
     """
+    refuse_empty("--files-from", source)
     try:
         if source == "-":
-            data = console.stdin().read()
+            data = streams.stdin().read()
         else:
             with open(source, "rb") as file:
                 data = file.read()
     except OSError as error:
         raise NothingUsableError(f"The list {source} cannot be read: {error.strerror}.") from error
     parts = data.split(b"\0") if null else _lines(data.removeprefix(b"\xef\xbb\xbf"))
+    if not parts[-1]:
+        parts.pop()  # what follows the last end of a line
+    if b"" in parts:
+        what = "record" if null else "line"
+        raise UsageError(
+            f"The list {source} names no path in {what} {parts.index(b'') + 1}: take the empty {what} out."
+        )
     if sys.platform == "win32":
         parts = [_as_windows_has_it(part) for part in parts]
-    return [part for part in parts if part]
+    return parts
 
 
 def _as_windows_has_it(path: bytes) -> bytes:
-    """Return a path in the form that `os.fsdecode` takes there; bytes that no name can have lead to no file."""
+    """Return a path in a form that `os.fsdecode` accepts on Windows, even if no file can have that name."""
     try:
         path.decode("utf-8", "surrogatepass")
     except UnicodeDecodeError:
@@ -88,7 +107,7 @@ def _as_windows_has_it(path: bytes) -> bytes:
 
 
 def _lines(data: bytes) -> list[bytes]:
-    """Return lines; a carriage return ends one only where it ends all, since it may be part of a name."""
+    """Return lines; carriage returns are removed only if every line ends in one, since one may be part of a name."""
     lines = data.split(b"\n")
     *ended, last = lines
     if any(ended) and all(line.endswith(b"\r") for line in ended if line):
@@ -97,10 +116,10 @@ def _lines(data: bytes) -> list[bytes]:
 
 
 def roots(arguments: Iterable[str]) -> list[bytes]:
-    """Return what users name to be looked at as absolute paths; what a Windows shell did to one is mended and told.
+    """Return the paths that users name as absolute ones; what a Windows shell did to one is undone, and said.
 
     Raises:
-        UsageError: the shell made one argument of several.
+        UsageError: a path is empty, or the shell made one argument of several.
     """
     found = []
     for argument in arguments:

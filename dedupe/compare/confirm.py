@@ -18,7 +18,7 @@ import xxhash
 from dedupe.compare.candidates import CandidateSet, Verdict
 from dedupe.compare.divergence import divergence_at
 from dedupe.digests.base import Backend, Hasher
-from dedupe.result import Problem, ProblemKind
+from dedupe.result import Problem, ProblemKind, Proof
 from dedupe.storage import file_stat, problems
 from dedupe.storage.readers import GRANULARITY, Reader, Window, reader
 from dedupe.workers import counters
@@ -135,7 +135,7 @@ class Confirmer:
         for content, part in parts:
             if len(part) > 1 or s.join:
                 hasher = self._hasher(s.size, content, join=s.join)
-                verdict.classes.append(hasher.digest() if hasher else None, part)
+                verdict.classes.append(hasher.digest() if hasher else None, part, _proof(s))
         verdict.bytes_read += s.size * len(s.paths)
         counters.advance(s.size * len(s.paths))
 
@@ -174,7 +174,7 @@ class Confirmer:
             if not bad:
                 for c in classes:
                     members = [s.members[f.position] for f in c.files]
-                    verdict.classes.append(c.hasher.digest() if c.hasher else None, members)
+                    verdict.classes.append(c.hasher.digest() if c.hasher else None, members, _proof(s))
                     if c.divergences:
                         told.apart.append((c.divergences, members))
                 verdict.apart += told.apart
@@ -238,6 +238,11 @@ class Confirmer:
         for file in files:
             if not file_stat.is_unchanged(s.stats[file.position], file_stat.of_descriptor(file.descriptor)):
                 bad[file.position] = problems.of_kind(s.paths[file.position], ProblemKind.CHANGED)
+
+
+def _proof(s: CandidateSet) -> Proof:
+    """Return how the classes of a set are proven: those that will be joined with others, by their digests alone."""
+    return Proof.HASHED if s.join else Proof.COMPARED
 
 
 def _split(c: _Class, offset: int, at: int, length: int) -> list[_Class]:

@@ -16,6 +16,7 @@ from dedupe.compare.candidates import CandidateBatch, CandidateSet, Verdict
 from dedupe.compare.confirm import AT_ONCE, SMALL
 from dedupe.files.classes import Classes
 from dedupe.files.table import FileTable
+from dedupe.result import Proof
 from dedupe.storage import mounts
 from dedupe.workers.batch_size import BatchSize
 
@@ -29,6 +30,7 @@ class _Joint:
     """A set that is judged in parts."""
 
     pending: int = 0  # parts without a verdict
+    remembered: set[int] = field(default_factory=set)  # members whose digests are
     classes: dict[bytes, list[list[int]]] = field(default_factory=lambda: defaultdict(list))
     left: list[list[int]] = field(default_factory=list)  # classes of one key unknown
 
@@ -89,7 +91,7 @@ class SetSplitter:
         """Return what must be read to judge one set, and whether it will be joined with more."""
         digests = self._digests_of(members) if self._digests_of else ()
         if digests and self._proven and digests.count(digests[0]) == len(members) and digests[0]:  # nearly always
-            self._keep(digests[0], members)
+            self._keep(digests[0], members, Proof.REMEMBERED)
             return ()
         known = [(d, i) for d, i in zip(digests, members, strict=False) if d is not None]
         remembered = {i for _, i in known}
@@ -99,7 +101,7 @@ class SetSplitter:
         if not known and len(members) <= most:
             return ((members, False),)
         parts = [unknown[first : first + most] for first in range(0, len(unknown), most)]
-        joint = _Joint(len(parts))
+        joint = _Joint(len(parts), remembered)
         for digest, i in known:
             joint.classes[digest].append([i])
         if not parts:
@@ -145,7 +147,7 @@ class SetSplitter:
             self._compare([c for _, c in classes] + left)
         else:
             for digest, members in classes:
-                self._keep(digest, members)
+                self._keep(digest, members, Proof.COMPARED)
 
     def _whole(self, members: Sequence[int]) -> list[int]:
         """Return members together with those whose content they were proven to have before."""
@@ -160,7 +162,9 @@ class SetSplitter:
         """Join the classes of all parts of a set."""
         if self._proven:
             for digest, classes in joint.classes.items():
-                self._keep(digest, [i for c in classes for i in c])
+                members = [i for c in classes for i in c]
+                proofs = [Proof.REMEMBERED if i in joint.remembered else Proof.HASHED for i in members]
+                self._keep(digest, members, proofs)
         elif joint.left:  # their key went with the file that stood for them
             self._compare([c for classes in joint.classes.values() for c in classes] + joint.left)
         else:
@@ -168,9 +172,9 @@ class SetSplitter:
                 if len(classes) > 1:
                     self._compare(classes)
                 else:
-                    self._keep(None, classes[0])
+                    self._keep(None, classes[0], Proof.COMPARED)
 
-    def _keep(self, digest: bytes | None, members: Sequence[int]) -> None:
+    def _keep(self, digest: bytes | None, members: Sequence[int], proof: Proof | Sequence[Proof]) -> None:
         """Add a class to those that are complete, unless it is one of a file alone."""
         if len(members) > 1:
-            self.done.append(digest, members)
+            self.done.append(digest, members, proof)

@@ -1,1 +1,1 @@
-"""Digest backends: who computes a digest, and why.  Knows nothing of files."""
+"""Digest backends, and the choice among them.  Knows nothing of files."""

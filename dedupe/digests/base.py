@@ -11,14 +11,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class BackendChoice:
-    """Which digest backend worked, and why it was chosen."""
+    """The digest backend that was used, and why it was chosen."""
 
     name: str
     reason: str
 
 
 class Hasher(Protocol):
-    """A running digest over the bytes that it was given, in order.
+    """Computes a digest of the bytes given to it so far, in order.
 
     Not safe for two threads at once; two hashers of one backend are.
     """
@@ -29,20 +29,20 @@ class Hasher(Protocol):
         Raises:
             BufferError: the buffer is not C-contiguous; nothing was taken in.
             TypeError: `data` is no buffer, such as a str; nothing was taken in.
-            DedupeError: the system refused; the hasher must not be used again.
+            DedupeError: the system reported an error; the hasher must not be used again.
         """
 
     def copy(self) -> Hasher:
-        """Return a second hasher with the same bytes taken in; the two go on apart."""
+        """Return a second hasher that has taken in the same bytes; each continues on its own."""
 
     def digest(self) -> bytes:
         """Return the digest of the bytes so far.  May be called again, and between updates."""
 
 
 class Backend(Protocol):
-    """A supplier of hashers: one a process is enough, and it may be shared by threads.
+    """Makes hashers: one object per process is enough, and threads may share it.
 
-    Pickled, it is found again by name in the other process, so that workers can be given the one that was chosen.
+    It is pickled by its name, so that workers use the backend that was chosen.
     """
 
     @property

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Blake3Backend:
-    """The blake3 package, one thread a hasher: the workers share out the cores.
+    """The blake3 package, with one thread per hasher, since the workers use all cores already.
 
     Raises:
         BackendError: the package is not installed.

@@ -1,4 +1,4 @@
-"""Feeding a foreign hasher in blocks, so that no library is ever given a length that its C code could cut short."""
+"""Passes data to a library's hasher in blocks, so that no length is too large for the C code of that library."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class BlockHasher:
                         self._inner.update(block)
 
     def copy(self) -> BlockHasher:
-        """Return a second hasher that goes on from here."""
+        """Return a second hasher that continues from here on its own."""
         return BlockHasher(self._inner.copy())
 
     def digest(self) -> bytes:

@@ -1,4 +1,4 @@
-"""Which backend computes an algorithm, and why.  Computes no digest itself, and falls back on nothing in silence."""
+"""Chooses the backend for an algorithm, and says why.  Computes no digest, and never falls back silently."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 _SYSTEMS = {"darwin": "macOS", "linux": "Linux", "win32": "Windows"}
 _ALONE = {"blake3": "blake3", "xxh3": "xxhash", "xxh32": "xxhash", "xxh3_64": "xxhash", "xxh64": "xxhash"}
-_MARGIN = 1.1  # how many times as fast as hashlib another must be to be worth it: less is noise
-_SMALLEST = 256  # bytes; where two backends change places below it, calls cost more than the choice can win
+_MARGIN = 1.1  # another backend must be so many times as fast as hashlib: a smaller difference is noise
+_SMALLEST = 256  # bytes; choosing by size is not worth it for inputs smaller than this
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,12 +35,12 @@ class BySize:
 
     @property
     def name(self) -> str:
-        """The name of the backend that does the bulk."""
+        """The name of the backend for large inputs."""
         return self.large.name
 
     @property
     def algorithms(self) -> frozenset[str]:
-        """What both offer."""
+        """The algorithms that both offer."""
         return self.small.algorithms & self.large.algorithms
 
     def hasher(self, algorithm: str, data: Buffer = b"", /, *, size_hint: int | None = None) -> Hasher:
@@ -57,8 +57,8 @@ def choose(algorithm: str, requested: str = "auto", *, measurements: Path | None
     keeps nothing.
 
     Raises:
-        BackendError: the one requested is not available here or lacks the algorithm; nobody offers the algorithm; or
-            the backends disagree about a digest.
+        BackendError: the one requested is not available here or lacks the algorithm; no backend offers it; or the
+            backends disagree about a digest.
     """
     if requested != "auto":
         backend = load(requested)
@@ -78,10 +78,10 @@ def choose(algorithm: str, requested: str = "auto", *, measurements: Path | None
 
 
 def any_of(algorithm: str, requested: str = "auto") -> Backend:
-    """Return some backend that can do what is asked, without measuring: to refuse early what nobody can do.
+    """Return any backend that can compute the algorithm, without measuring: to refuse early what none can.
 
     Raises:
-        BackendError: nobody can, or not the one requested.
+        BackendError: no backend can, or not the one requested.
     """
     if requested != "auto" or algorithm in _ALONE:
         return choose(algorithm, requested, measurements=None)[0]
@@ -92,7 +92,7 @@ def any_of(algorithm: str, requested: str = "auto") -> Backend:
 
 
 def _contenders(algorithm: str) -> tuple[list[Backend], list[str]]:
-    """Return the backends that can compute an algorithm here, and why those cannot that should."""
+    """Return the backends that can compute an algorithm here, and the reasons of those that cannot."""
     able: list[Backend] = []
     unable: list[str] = []
     for name in ("hashlib", "cng") if sys.platform == "win32" else ("hashlib",):
@@ -146,5 +146,5 @@ def _reason(chosen: Backend, known: Mapping[str, Speed]) -> str:
     if isinstance(chosen, BySize):
         return f"{reason}; {chosen.small.name} below {chosen.limit} bytes"
     if known[order[0]].bytes_per_second < known[order[1]].bytes_per_second:
-        return f"{reason}, too close to change for"
+        return f"{reason}, too close to change the backend"
     return reason

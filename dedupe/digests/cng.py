@@ -1,4 +1,4 @@
-"""Digests by Windows' own cryptography, CNG, in bcrypt.dll.  Never copies what it is given, and keeps no dead handle.
+"""Digests by Windows' own cryptography, CNG, in bcrypt.dll.  Never copies its input, and keeps no invalid handle.
 
 The calls and their rules: https://learn.microsoft.com/windows/win32/api/bcrypt/.  A handle here is an int.
 """
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from typing_extensions import Buffer
 
 BLOCK = 1 << 26  # bytes a call: a length is 32 bits wide there, and a short call lets Ctrl-C through
-IDLE_MAX = 16  # clean hash objects kept for another use, an algorithm
+IDLE_MAX = 16  # clean hash objects kept for reuse, per algorithm
 
 _REUSABLE = 0x20  # BCRYPT_HASH_REUSABLE_FLAG, from Windows 8
 _INVALID_PARAMETER = 0xC000000D
@@ -128,7 +128,7 @@ class _Provider:
 
 
 class CngHasher:
-    """A running digest: the owner of one hash object, which it frees or gives back when it goes."""
+    """A hasher that owns one hash object, which it frees or gives back at the end."""
 
     __slots__ = ("_handle", "_provider", "_reusable")
 
@@ -138,7 +138,7 @@ class CngHasher:
         self._handle, self._reusable = provider.acquire() if clone is None else (provider.duplicate(clone), False)
 
     def update(self, data: Buffer, /) -> None:
-        """Take in a C-contiguous buffer of any size where it lies."""
+        """Take in a C-contiguous buffer of any size without copying it."""
         handle, hash_data = self._alive(), self._provider.library.BCryptHashData
         with Pinned(data) as pinned:
             for start in range(0, pinned.length, BLOCK):
@@ -148,11 +148,11 @@ class CngHasher:
                     check("BCryptHashData", status)
 
     def copy(self) -> CngHasher:
-        """Return a second hasher that goes on from here."""
+        """Return a second hasher that continues from here on its own."""
         return CngHasher(self._provider, self._alive())
 
     def digest(self) -> bytes:
-        """Return the digest of the bytes so far: a duplicate goes on in place of the hash object that this ends."""
+        """Return the digest of the bytes so far; as this ends the hash object, a duplicate takes its place."""
         ended, reusable = self._alive(), self._reusable
         self._handle, self._reusable = self._provider.duplicate(ended), False
         clean = False
@@ -171,7 +171,7 @@ class CngHasher:
 
     def _alive(self) -> int:
         if not self._handle:
-            raise DedupeError("this digest failed before, and cannot be gone on with")
+            raise DedupeError("this digest failed before and cannot be continued")
         return self._handle
 
     def __del__(self) -> None:
@@ -181,7 +181,7 @@ class CngHasher:
 class CngBackend:
     """CNG, an algorithm at a time: one is opened and tested when it is first asked for.
 
-    Without `reuse` every digest has a hash object of its own, which only tells what reusing them is worth.
+    Without `reuse` every digest has a hash object of its own, to measure what reusing them gains.
 
     Raises:
         BackendError: this is not Windows, or its bcrypt.dll cannot be loaded.
@@ -219,7 +219,7 @@ class CngBackend:
 
 
 def _tested(library: Any, cng_name: str, vector: bytes, *, reuse: bool) -> _Provider:
-    """Open an algorithm and hold it against a known digest: fresh, gone on with after a digest, and used again."""
+    """Open an algorithm and test it by a known digest: at once, continued after a digest, and with a reused object."""
     provider = _Provider(library, cng_name, len(vector), reuse=reuse)
     try:
         for first, rest in ((b"abc", b""), (b"a", b"bc")):  # the second time with the first one's hash object
@@ -257,7 +257,7 @@ def _declared(library: Any) -> Any:
 
 
 def check(function: str, status: int) -> None:
-    """Raise a DedupeError that names the function and what an NTSTATUS means, unless it is a success."""
+    """Raise a DedupeError with the function's name and the meaning of an NTSTATUS, unless it is a success."""
     if status < 0:
         code = status & 0xFFFFFFFF
         name = _STATUS_NAMES.get(code, "an unknown status")

@@ -1,4 +1,4 @@
-"""Digests by Python's own hashlib.  Always there; owns no code of its own between the caller and hashlib."""
+"""Digests by Python's own hashlib.  Always available; adds no code between the caller and hashlib."""
 
 from __future__ import annotations
 

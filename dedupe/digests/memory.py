@@ -1,4 +1,4 @@
-"""Addresses of buffers, and comparing memory by them.  Copies nothing, and keeps no address beyond its `Pinned`."""
+"""Addresses of buffers, and comparing memory by them.  Copies nothing, and uses no address without its `Pinned`."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _memcmp.restype = ctypes.c_int
 
 
 class Pinned:
-    """A C-contiguous buffer held in place: `address` and `length` in bytes are good until `close`.
+    """A C-contiguous buffer held in place: `address` and `length` in bytes are valid until `close`.
 
     While it is open its owner can be neither closed nor resized.  A context manager; closing twice is harmless, and an
     abandoned one closes itself.
@@ -65,7 +65,7 @@ class Pinned:
         self.length: int = view.len
 
     def close(self) -> None:
-        """Let go of the buffer; its address must not be used again."""
+        """Release the buffer; its address must not be used again."""
         view, self._view = self._view, None
         if view is not None:
             self.address = self.length = 0
@@ -83,9 +83,9 @@ class Pinned:
 
 
 def equal(address_a: int, address_b: int, length: int) -> bool:
-    """Say whether `length` bytes at two addresses are the same, by the C library's memcmp, without the GIL.
+    """Return whether `length` bytes at two addresses are the same, by the C library's memcmp, without the GIL.
 
-    The caller vouches for both ranges: they must lie within open `Pinned` buffers.
+    The caller makes sure that both ranges are within open `Pinned` buffers.
 
     Raises:
         ValueError: `length` is negative, which C would take for a huge one.

@@ -1,4 +1,4 @@
-"""All backends by name.  Imports one only when it is asked for, and makes it once a process."""
+"""All backends by name.  Imports a backend only when it is needed, and makes it once per process."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ BACKENDS = {
 
 
 def load(name: str) -> Backend:
-    """Return the backend of that name, the same one each time.
+    """Return the backend of that name; the same object for each call.
 
     Raises:
         BackendError: there is no such backend, or it is not available here; the text says why.

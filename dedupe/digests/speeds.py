@@ -1,4 +1,4 @@
-"""How fast backends are on this computer: measured in a few milliseconds, and remembered.  Draws no conclusion."""
+"""Measures how fast backends are on this computer, and keeps the figures in a file.  Chooses none of them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _CALLS = 8  # small digests timed at once: one is shorter than some clocks' step
 
 @dataclass(frozen=True, slots=True)
 class Speed:
-    """What a digest costs: a part that every input pays, and a rate."""
+    """The cost of a digest: a fixed time for each input, and a rate."""
 
     call_seconds: float
     bytes_per_second: float
@@ -48,7 +48,7 @@ def measure(algorithm: str, backends: Sequence[Backend]) -> dict[str, Speed]:
     digests: dict[bytes, str] = {}
     begun = perf_counter()
     for number in range(1, _MANY + 1):
-        for backend in backends if number % 2 else reversed(backends):  # nobody is always first
+        for backend in backends if number % 2 else reversed(backends):  # none is always first
             times = best[backend.name]
             digest, seconds = _timed(backend, algorithm, data)
             digests[digest] = backend.name
@@ -79,20 +79,20 @@ def _speed(small: float, large: float) -> Speed:
 
 
 def recall(path: Path, algorithm: str, names: Sequence[str]) -> dict[str, Speed] | None:
-    """Return what was measured for just these backends, or None if that is not known or holds no longer."""
+    """Return what was measured for just these backends, or None if that is unknown or outdated."""
     try:
         found = _read(path).get(algorithm, {})
         speeds = {
             name: Speed(float(found[name]["call_seconds"]), float(found[name]["bytes_per_second"])) for name in names
         }
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        return None  # whatever is wrong with the file: measuring again mends it
+        return None  # whatever is wrong with the file: measuring again replaces it
     valid = all(0 <= speed.call_seconds < 1 and 0 < speed.bytes_per_second < 1e15 for speed in speeds.values())
     return speeds if valid and len(found) == len(names) else None
 
 
 def remember(path: Path, algorithm: str, speeds: Mapping[str, Speed]) -> None:
-    """Keep what was measured, beside what else still holds; what cannot be kept is measured again next time."""
+    """Save what was measured beside the figures that are still valid; if that fails, it is measured again next time."""
     try:
         kept = _read(path)
     except (OSError, ValueError):
@@ -105,16 +105,16 @@ def remember(path: Path, algorithm: str, speeds: Mapping[str, Speed]) -> None:
 
 
 def _read(path: Path) -> dict[str, Any]:
-    """Return the file's speeds by algorithm; ValueError if it is another's, or another computer's."""
+    """Return the file's speeds by algorithm; ValueError if its format or its computer is another one."""
     found = json.loads(path.read_text(encoding="utf-8"))
     if not isinstance(found, dict) or found.get("format") != _FORMAT or found.get("holds_for") != holds_for():
-        raise ValueError("these figures hold for something else")
+        raise ValueError("these figures belong to another computer or version")
     speeds = found.get("speeds")
     return speeds if isinstance(speeds, dict) else {}
 
 
 def _replace(path: Path, text: str) -> None:
-    """Put a whole file in the place of the old one, or leave all as it was."""
+    """Replace a file as a whole, or leave it as it was."""
     descriptor, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     try:
         with open(descriptor, "w", encoding="utf-8") as file:

@@ -1,4 +1,4 @@
-"""Digests by the xxhash package: fast, and no proof against somebody who makes files collide on purpose."""
+"""Digests by the xxhash package: fast, but no protection against files that were made to collide."""
 
 from __future__ import annotations
 

@@ -5,36 +5,51 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import chain
+from itertools import chain, pairwise
 from operator import sub
 from typing import TypeAlias, overload
 
+from dedupe.result import Proof
+
 Class: TypeAlias = tuple[bytes | None, Sequence[int]]  # digest, members
 _AT_ONCE = 1024  # members whose keys are in memory together
+_PROOFS = tuple(Proof)  # a byte a member says which; the weaker, the higher
+_BYTES = {proof: bytes([n]) for n, proof in enumerate(_PROOFS)}
 
 
 class Classes(Sequence[Class]):
-    """Grows by whole classes.  All have digests of one length, or none has one."""
+    """Grows by whole classes.  All have digests of one length, or none has one.  Each member has a proof."""
 
-    __slots__ = ("_digests", "_ends", "_members", "_width")
+    __slots__ = ("_digests", "_ends", "_members", "_proofs", "_width")
 
     def __init__(self) -> None:
         self._members = array("I")
         self._ends = array("I")
+        self._proofs = bytearray()  # of each member
         self._digests = bytearray()
         self._width = 0
 
-    def append(self, digest: bytes | None, members: Sequence[int]) -> None:
+    def append(self, digest: bytes | None, members: Sequence[int], proof: Proof | Sequence[Proof]) -> None:
         """Add a class.
 
+        Args:
+            digest: that all members have, None where bytes were only compared.
+            members: indexes of files.
+            proof: of all members, or of each of them.
+
         Raises:
-            ValueError: its digest is of another length than those before, or is there where theirs are not.
+            ValueError: its digest is of another length than those before, or is there where theirs are not; or there
+                are not as many proofs as members.
         """
         width = 0 if digest is None else len(digest)
         if width != self._width and self._ends:
             raise ValueError(f"a digest of {width} bytes beside others of {self._width}")
+        proofs = _BYTES[proof] * len(members) if isinstance(proof, Proof) else b"".join(map(_BYTES.__getitem__, proof))
+        if len(proofs) != len(members):
+            raise ValueError(f"{len(proofs)} proofs of {len(members)} members")
         self._width = width
         self._members.extend(members)
+        self._proofs += proofs
         self._ends.append(len(self._members))
         self._digests += digest or b""
 
@@ -49,6 +64,7 @@ class Classes(Sequence[Class]):
         self._width = other._width if other._ends else self._width
         begin = len(self._members)
         self._members.extend(other._members)
+        self._proofs += other._proofs
         self._ends.extend([begin + end for end in other._ends])
         self._digests += other._digests
 
@@ -56,18 +72,22 @@ class Classes(Sequence[Class]):
         """Put the members of each class in order: `ordered` is given those of many classes, and how many of each."""
         for first, last in self.spans(_AT_ONCE):
             members = self.members(first, last)
-            begin = self._begin(first)
-            self._members[begin : begin + len(members)] = ordered(members, self.counts(first, last))
+            part = slice(self._begin(first), self._begin(last))
+            self._members[part] = after = ordered(members, self.counts(first, last))
+            if not _is_uniform(proofs := self._proofs[part]):
+                of = dict(zip(members, proofs, strict=True))
+                self._proofs[part] = bytes(map(of.__getitem__, after))
 
     def reorder(self, numbers: Iterable[int]) -> None:
         """Put the classes in another order, given by where they are now."""
-        members, ends, digests = array("I"), array("I"), bytearray()
+        members, ends, digests, proofs = array("I"), array("I"), bytearray(), bytearray()
         begins, width = [0, *self._ends], self._width
         for n in numbers:
             members += self._members[begins[n] : begins[n + 1]]
+            proofs += self._proofs[begins[n] : begins[n + 1]]
             ends.append(len(members))
             digests += self._digests[n * width : (n + 1) * width]
-        self._members, self._ends, self._digests = members, ends, digests
+        self._members, self._ends, self._digests, self._proofs = members, ends, digests, proofs
 
     def __len__(self) -> int:
         return len(self._ends)
@@ -101,6 +121,21 @@ class Classes(Sequence[Class]):
         ends = self._ends[first:last]
         return map(sub, ends, chain((self._begin(first),), ends))
 
+    def proofs(self, first: int, last: int) -> Sequence[Proof]:
+        """Return the proofs of the members of a run of classes."""
+        proofs = self._proofs[self._begin(first) : self._begin(last)]
+        if _is_uniform(proofs):
+            return [_PROOFS[proofs[0]]] * len(proofs) if proofs else []
+        return [_PROOFS[proof] for proof in proofs]
+
+    def weakest(self, first: int, last: int) -> Sequence[Proof]:
+        """Return the weakest proof of each class of a run."""
+        begin, end = self._begin(first), self._begin(last)
+        if begin < end and _is_uniform(self._proofs[begin:end]):
+            return [_PROOFS[self._proofs[begin]]] * (last - first)
+        bounds = pairwise((begin, *self._ends[first:last]))
+        return [_PROOFS[max(self._proofs[i:j])] for i, j in bounds]
+
     def digests(self, first: int, last: int) -> Sequence[bytes | None]:
         """Return the digests of a run of classes."""
         if not self._width:
@@ -123,3 +158,8 @@ class Classes(Sequence[Class]):
 
     def __iter__(self) -> Iterator[Class]:
         return (self[n] for n in range(len(self)))
+
+
+def _is_uniform(proofs: bytearray) -> bool:
+    """Return whether all are one proof, as those of most scans are."""
+    return not proofs or proofs.count(proofs[0]) == len(proofs)

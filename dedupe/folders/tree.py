@@ -9,7 +9,7 @@ from array import array
 from bisect import bisect_left
 from collections.abc import Container, Iterable, Iterator, Mapping
 
-from dedupe.result import FolderCount, Group
+from dedupe.result import FolderCount, Group, Groups
 
 
 def separator(path: bytes) -> bytes:
@@ -40,6 +40,11 @@ def nearest(path: bytes, known: Container[bytes]) -> bytes | None:
     return above
 
 
+def above_copies(groups: Groups, known: Mapping[bytes, FolderCount]) -> list[bytes]:
+    """Return the known folders with a name of a group below them, in order: the others hold no copy of anything."""
+    return sorted(with_all_above(map(plain, groups.folders()), known)) if known else []
+
+
 class FolderTree:
     """Folders by number, in path order; those below folder `i` are the numbers after `i` and before `ends[i]`.
 
@@ -66,7 +71,7 @@ class FolderTree:
         for number, group in enumerate(groups):
             self.sizes.append(group.size)
             for file_number, file in enumerate(group.files):
-                for path in (file.path, *file.links):
+                for path in file.names:
                     head, _, name = path.rpartition(separator(path))
                     if head not in places:
                         folder = parent(path)

@@ -1,8 +1,10 @@
 """The CSV report: a row a name, for spreadsheets and data frames.  Owns the columns.
 
 RFC 4180 in UTF-8; a file starts with a byte-order mark, without which Excel shows mojibake.  Names of one physical
-file (hard links) share `file`.  `path` is absolute, so that no cell starts with a formula sign; where it is not exact
-(see `names`) `path_base64` holds the bytes.  `modified` is empty for a date outside the years 1 to 9999.
+file share `file`; the first of them is a real name, and `kind` says what each is: "file" for the first, then "hard
+link", "symbolic link", "mounted".  `path` is absolute, so that no cell starts with a formula sign; where it is not
+exact (see `display`) `path_base64` holds the bytes.  `root` is the root that the file was found below, empty where
+that is not known.  `modified` is empty for a date outside the years 1 to 9999.
 
 The rows are put together by hand: only a path can need quotes, and `csv.writer`, which looks at every character of
 every cell, took four times as long.
@@ -12,16 +14,15 @@ from __future__ import annotations
 
 import re
 from codecs import BOM_UTF8
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
-from dedupe.files.chunks import GroupChunk, chunks
 from dedupe.report.base import Style
 from dedupe.report.units import utc_time
-from dedupe.result import ScanResult
+from dedupe.result import GroupChunk, NameKind, ScanResult
 from dedupe.storage import display
 
-COLUMNS = ("group", "file", "size", "algorithm", "digest", "modified", "path", "path_base64")
+COLUMNS = ("group", "file", "size", "algorithm", "digest", "modified", "path", "path_base64", "kind", "root")
 _needs_quotes = re.compile(r'[",\r\n]').search
 
 
@@ -29,23 +30,36 @@ def render(result: ScanResult, style: Style) -> Iterator[bytes]:
     """Yield the header, then the rows."""
     yield BOM_UTF8 if style.to_file else b""
     yield _lines([",".join(COLUMNS)])
-    for run in chunks(result.groups):
-        yield _lines(_rows(run))
+    roots = [_cell(display.text(root)) for root in result.roots]
+    for chunk in result.groups.chunks():
+        yield _lines(_rows(chunk, roots))
 
 
 def _lines(rows: Iterable[str]) -> bytes:
     return "".join([row + "\r\n" for row in rows]).encode()
 
 
-def _rows(run: GroupChunk) -> Iterator[str]:
+def _rows(chunk: GroupChunk, roots: Sequence[str]) -> Iterator[str]:
     """Yield a row for each name; `file` counts the physical files of a group from 1."""
-    files = iter(run.rows)
-    for group, size, algorithm, digest, count in run.headers:
+    columns = chunk.files
+    files = zip(columns.path, columns.modified_ns, columns.root, *columns[-len(NameKind) :], strict=True)
+    for group, size, algorithm, digest, _, count in chunk.headers:
         common = f"{size},{_cell(algorithm)},{digest.hex() if digest is not None else ''}"
-        for number, (path, modified_ns, _, _, links) in enumerate(islice(files, count), 1):
+        for number, (path, modified_ns, root, *further) in enumerate(islice(files, count), 1):
             start = f"{group},{number},{common},{utc_time(modified_ns)}"
-            for name in (path, *links):
-                yield f"{start},{_cell(display.text(name))},{display.base64_if_needed(name) or ''}"
+            end = roots[root] if root is not None else ""
+            yield f"{start},{_name(path)},file,{end}"
+            if any(further):
+                for kind, names in zip(NameKind, further, strict=True):
+                    yield from [f"{start},{_name(name)},{kind},{end}" for name in names]
+
+
+def _name(path: bytes) -> str:
+    """Return the two cells of a path."""
+    try:
+        return _cell(path.decode()) + ","
+    except UnicodeDecodeError:
+        return f"{_cell(display.text(path))},{display.base64_if_needed(path)}"
 
 
 def _cell(text: str) -> str:

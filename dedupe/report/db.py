@@ -11,15 +11,15 @@ import os
 import tempfile
 from collections.abc import Iterable, Iterator
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from dedupe.folders.compare import compare_folders
 from dedupe.folders.tree import parent
 from dedupe.report import jsontext
 from dedupe.report.base import Style
 from dedupe.report.units import utc_time
-from dedupe.result import ScanResult
-from dedupe.storage import display
+from dedupe.result import File, NameKind, ScanResult, VolumeInfo
+from dedupe.storage import display, sqlite_owner
 
 if TYPE_CHECKING:
     from sqlite_utils import Database
@@ -42,13 +42,19 @@ _TABLES: dict[str, dict[str, type]] = {
     ),
     "skipped": {"reason": str, "entries": int},
     "roots": {"id": int, "path": str, "path_base64": str},
+    "volumes": {"id": int, "volume": str, "label": str, "file_system": str}
+    | {"mount_point": str, "mount_point_base64": str},
     "notes": {"id": int, "note": str},
     "folders": {"id": int, "path": str, "path_base64": str, "files": int, "bytes": int, "left_out": int},
-    "groups": {"id": int, "size": int, "algorithm": str, "digest": str, "files": int, "reclaimable_bytes": int},
+    "groups": {"id": int, "size": int, "algorithm": str, "digest": str, "proof": str}
+    | {"files": int, "reclaimable_bytes": int},
     "files": {
         "id": int,
         "group_id": int,
-        "file": int,  # physical file of the group, from 1: hard links share it
+        "file": int,  # physical file of the group, from 1: its names share it, and the first of them is a real one
+        "kind": str,  # "file" for the first name, then what the further one is
+        "root_id": int,
+        "volume_id": int,
         "folder_id": int,
         "path": str,
         "path_base64": str,
@@ -56,6 +62,7 @@ _TABLES: dict[str, dict[str, type]] = {
         "modified_ns": int,
         "device": str,
         "inode": str,
+        "proof": str,
     },
     "problems": {"id": int, "path": str, "path_base64": str, "kind": str, "message": str},
     "identical_folders": {"id": int, "set_id": int, "path": str, "path_base64": str, "files": int, "bytes": int}
@@ -64,7 +71,9 @@ _TABLES: dict[str, dict[str, type]] = {
     | dict.fromkeys(("files", "bytes", "held_files", "held_bytes", "linked_files", "left_out"), int),
 }
 _KEYS = {"skipped": "reason"}
-_FOREIGN_KEYS = {"files": (("group_id", "groups", "id"), ("folder_id", "folders", "id"))}
+_FOREIGN_KEYS = {
+    "files": tuple((f"{table[:-1]}_id", table, "id") for table in ("groups", "roots", "volumes", "folders")),
+}
 _INDEXES = (("groups", "reclaimable_bytes"), ("files", "group_id"), ("files", "folder_id"), ("files", "path"))
 
 # A group wastes all its files but one; each physical file bears an equal share, counted where its first name lies.
@@ -76,7 +85,7 @@ join files using (id) join groups on groups.id = files.group_id join folders on 
 group by folders.id order by wasted_bytes desc, folder
 """
 
-FileRow = tuple[object, ...]
+_Row: TypeAlias = tuple[object, ...]
 
 
 def render(result: ScanResult, _style: Style) -> Iterator[bytes]:
@@ -97,6 +106,7 @@ def render(result: ScanResult, _style: Style) -> Iterator[bytes]:
 
 def _fill(database: Database, result: ScanResult) -> None:
     database.execute("pragma synchronous = off")  # nobody else sees this file before it is whole
+    database.execute(f"pragma application_id = {sqlite_owner.REPORT}")
     for table, columns in _TABLES.items():
         key = _KEYS.get(table, "id" if "id" in columns else None)
         database.table(table).create(columns, pk=key, foreign_keys=_FOREIGN_KEYS.get(table, ()))
@@ -105,9 +115,11 @@ def _fill(database: Database, result: ScanResult) -> None:
     _insert(database, "totals", [tuple(_numbers(totals, _TABLES["totals"], 0))])
     _insert(database, "skipped", ((str(reason), count) for reason, count in totals.skipped.items()))
     _insert(database, "roots", ((i, *_path(root)) for i, root in enumerate(result.roots, 1)))
+    volumes = enumerate(result.volumes, 1)
+    _insert(database, "volumes", ((i, *_volume_row(volume)) for i, volume in volumes))
     _insert(database, "notes", ((i, _words(note)) for i, note in enumerate(result.notes, 1)))
     folders: dict[bytes, int] = {}
-    groups: list[FileRow] = []
+    groups: list[_Row] = []
     _insert(database, "files", _file_rows(result, folders, groups))
     _insert(database, "groups", groups)
     _insert(database, "folders", _folder_rows(result, folders))
@@ -119,35 +131,48 @@ def _fill(database: Database, result: ScanResult) -> None:
     database.create_view("worst_folders", _WORST_FOLDERS)
 
 
-def _insert(database: Database, table: str, rows: Iterable[FileRow]) -> None:
+def _insert(database: Database, table: str, rows: Iterable[_Row]) -> None:
     marks = ", ".join("?" * len(_TABLES[table]))
     with database.atomic():
         database.conn.executemany(f"insert into [{table}] values ({marks})", rows)  # noqa: S608 - names are ours
 
 
-def _scan_row(result: ScanResult) -> FileRow:
+def _scan_row(result: ScanResult) -> _Row:
     choice = result.backend
     scan = (jsontext.SCHEMA, result.version, result.started, result.seconds, result.confirm)
     return (*scan, choice.name, choice.reason)
 
 
-def _file_rows(result: ScanResult, folders: dict[bytes, int], groups: list[FileRow]) -> Iterator[FileRow]:
+def _file_rows(result: ScanResult, folders: dict[bytes, int], groups: list[_Row]) -> Iterator[_Row]:
     """Yield a row for each name; number the folders and collect the rows of groups on the way."""
     number = 0
     for group in result.groups:
         count = 0
         digest = None if group.digest is None else group.digest.hex()
         for count, file in enumerate(group.files, 1):
+            places = [None if at is None else at + 1 for at in (file.root, file.volume)]
             times = (utc_time(file.modified_ns), _number(file.modified_ns), str(file.device), str(file.inode))
-            for path in (file.path, *file.links):
+            for kind, path in _named(file):
                 number += 1
                 folder = folders.setdefault(parent(path) or path, len(folders) + 1)
-                yield (number, group.id, count, folder, *_path(path), *times)
-        sizes = (_number(group.size), group.algorithm, digest, count, _number(group.size * (count - 1)))
-        groups.append((group.id, *sizes))
+                yield (number, group.id, count, kind, *places, folder, *_path(path), *times, file.proof)
+        sizes = (count, _number(group.size * (count - 1)))
+        groups.append((group.id, _number(group.size), group.algorithm, digest, group.proof, *sizes))
 
 
-def _folder_rows(result: ScanResult, folders: dict[bytes, int]) -> Iterator[FileRow]:
+def _named(file: File) -> Iterator[tuple[str, bytes]]:
+    """Yield each name of a file with what it is, as in the CSV report."""
+    yield "file", file.path
+    for kind, names in zip(NameKind, (file.links, file.symlinks, file.mounted), strict=True):
+        yield from [(kind, name) for name in names]
+
+
+def _volume_row(volume: VolumeInfo) -> _Row:
+    point = _path(volume.mount_point) if volume.mount_point else (None, None)
+    return (*map(_words, (volume.id, volume.label, volume.file_system)), *point)
+
+
+def _folder_rows(result: ScanResult, folders: dict[bytes, int]) -> Iterator[_Row]:
     """Yield the folders of all names, with what lies below them where that is known."""
     for folder, number in folders.items():
         count = result.folders.get(folder)

@@ -20,7 +20,7 @@ from itertools import islice
 
 from dedupe.report.base import Style
 from dedupe.report.htmltext import facts
-from dedupe.result import Group, ScanResult
+from dedupe.result import Group, NameKind, Proof, ScanResult
 from dedupe.storage.display import shown
 
 MAX_GROUPS = 200_000  # more rows, of 84 px on a phone, would be taller than Firefox can scroll (17.8 million px)
@@ -30,6 +30,7 @@ _EFFORT = 4  # of zlib: 6 takes 1.6 times as long for 2 % less
 
 _SCRIPTS = ("format.js", "data.js", "filter.js", "marks.js", "table.js", "space.js", "detail.js", "main.js")
 _LIBRARY = "d3-hierarchy"
+_PLACES: dict[Proof | None, int] = {None: -1, **{proof: place for place, proof in enumerate(Proof)}}
 _WINDOWS = re.compile(rb"[A-Za-z]:\\|\\\\")
 
 
@@ -102,16 +103,18 @@ def _data(result: ScanResult) -> Iterator[str]:
     """Yield the groups as ASCII JSON.
 
     `{"version": "", "started": "", "algorithms": [name], "roots": [name], "groups": [[id, size, algorithm's place,
-    digest's hex or 0, file...]], "links": [[group's place, file's place, folder's place, name]],
-    "folders": [[parent's place or -1, name]], "left": [groups, reclaimable bytes] of what was too much}`.
-    A file is three values: folder's place, name (0: that of the file before), microseconds since 1970.  A folder's name
-    keeps its separator, so that a path is its parts joined.  A name is its text, or `[readable text, base64 of the
-    exact bytes]` where the two differ.
+    digest's hex or 0, file...]], "links": [[group's place, file's place, kind's place, folder's place, name]],
+    "kinds": [kind of a further name], "proofs": [proof], "folders": [[parent's place or -1, name]],
+    "left": [groups, reclaimable bytes] of what was too much}`.
+    A file is five values: folder's place, name (0: that of the file before), microseconds since 1970, root's place and
+    proof's place (-1: not known).  A folder's name keeps its separator, so that a path is its parts joined.  A name is
+    its text, or `[readable text, base64 of the exact bytes]` where the two differ.
     """
     folders = _Folders()
     algorithms = {name: place for place, name in enumerate(sorted({group.algorithm for group in result.groups}))}
     head = {"version": result.version, "started": result.started, "algorithms": list(algorithms)}
-    yield _json(head | {"roots": [_name(root) for root in result.roots]})[:-1] + ',"groups":['
+    words = {"kinds": list(NameKind), "proofs": list(Proof), "roots": [_name(root) for root in result.roots]}
+    yield _json(head | words)[:-1] + ',"groups":['
     groups = islice(result.groups, MAX_GROUPS)
     links: list[object] = []
     size = place = 0
@@ -133,16 +136,18 @@ def _row(group: Group, algorithms: Mapping[str, int], folders: _Folders) -> list
     before = None
     for file in group.files:
         folder, name = folders.split(file.path)
-        row += (folder, 0 if name == before else _name(name), file.modified_ns // 1000)
+        name_or_same = 0 if name == before else _name(name)
+        root = -1 if file.root is None else file.root
+        row += (folder, name_or_same, file.modified_ns // 1000, root, _PLACES[file.proof])
         before = name
     return row
 
 
 def _links(group: Group, place: int, folders: _Folders) -> Iterator[list[object]]:
     for number, file in enumerate(group.files):
-        for link in file.links:
-            folder, name = folders.split(link)
-            yield [place, number, folder, _name(name)]
+        for kind, names in enumerate((file.links, file.symlinks, file.mounted)):
+            for folder, name in map(folders.split, names):
+                yield [place, number, kind, folder, _name(name)]
 
 
 class _Folders:

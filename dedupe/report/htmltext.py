@@ -108,7 +108,7 @@ def _identical(same: IdenticalFolders) -> str:
 
 def _held(held: ContainedFolder) -> str:
     share = percent(held.held_files, held.files)
-    links = f", {held.linked_files:,} of them as hard links" if held.linked_files else ""
+    links = f", {held.linked_files:,} of them as links" if held.linked_files else ""
     files = f"{held.held_files:,} of {counted(held.files, 'file')}, {binary_size(held.held_bytes)}{links}"
     return (
         f"<li>{_path(held.holder)} <b>holds {share} of</b> {_path(held.folder)}: {files}{left_out(held.left_out)}</li>"

@@ -1,6 +1,6 @@
 """The JSON report: one object, laid out with a line a group, so that it can be read, searched and compared.
 
-Its keys are told in `jsontext.py`; `load.py` reads it back.
+Its keys are told in `jsontext.py`; `read/json_reports.py` reads it back.
 """
 
 from __future__ import annotations
@@ -8,20 +8,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from itertools import chain
 
-from dedupe.files import chunks
 from dedupe.folders import compare, tree
 from dedupe.report import jsontext
 from dedupe.report.base import Style
 from dedupe.result import ScanResult
 
-_BATCH = 256  # objects a piece: tens of kilobytes, where the cost of a write no longer shows
+_BATCH = 32  # objects a piece: tens of kilobytes, where the cost of a write no longer shows
 
 
 def render(result: ScanResult, style: Style) -> Iterator[bytes]:
     """Yield the report; the bytes are UTF-8 without lone surrogates."""
     head, totals = jsontext.head(result), jsontext.totals_object(result.totals)
     yield f'{{"schema": "{jsontext.SCHEMA}", {head},\n"totals": {totals},\n"groups": ['.encode()
-    groups = map(jsontext.group_objects, chunks.chunks(result.groups))
+    groups = map(jsontext.group_objects, result.groups.chunks())
     yield from _lines(chain.from_iterable(groups))
     yield b'],\n"problems": ['
     yield from _lines(map(jsontext.problem_object, result.problems))
@@ -38,10 +37,8 @@ def render(result: ScanResult, style: Style) -> Iterator[bytes]:
 
 def _folders(result: ScanResult) -> Iterator[str]:
     """Yield the counts of those folders that matter: the others hold no copy of anything."""
-    if result.folders:
-        places = map(tree.plain, chunks.folders(result.groups))
-        for folder in sorted(tree.with_all_above(places, result.folders)):
-            yield jsontext.folder_object(folder, result.folders[folder])
+    for folder in tree.above_copies(result.groups, result.folders):
+        yield jsontext.folder_object(folder, result.folders[folder])
 
 
 def _lines(objects: Iterable[str]) -> Iterator[bytes]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dedupe.files.chunks import chunks
 from dedupe.folders import compare
 from dedupe.report import jsontext
 from dedupe.report.base import Style
@@ -18,8 +17,8 @@ from dedupe.result import ScanResult
 def render(result: ScanResult, style: Style) -> Iterator[bytes]:
     """Yield line by line."""
     yield _line("header", f'{{"schema": "{jsontext.SCHEMA}", {jsontext.head(result)}}}')
-    for run in chunks(result.groups):
-        for group in jsontext.group_objects(run):
+    for chunk in result.groups.chunks():
+        for group in jsontext.group_objects(chunk):
             yield _line("group", group)
     for problem in result.problems:
         yield _line("problem", jsontext.problem_object(problem))

@@ -1,9 +1,10 @@
-"""The objects of the JSON reports as text, schema `dedupe-report/1`.  Owns their keys; knows nothing of files' layout.
+"""The objects of the JSON reports as text, schema `dedupe-report/2`.  Owns their keys; knows nothing of files' layout.
 
 The texts are put together by hand, as `json.dumps` for each file takes four times as long; only strings go through the
 C escaper of `json`.  Beside the keys of the contract, which are always there, a report has
 - `path_base64` beside a `path` that is not valid Unicode (so for `folder` and `holder`); `links_base64` beside
-  `links` where one of those is not: as many, null where the text is exact (so for `roots`, `folders`);
+  `links` where one of those is not: as many, null where the text is exact (so for `symlinks`, `mounted`, `roots`,
+  `folders`);
 - `notes`: sentences for the user;
 - `folders`: of each listed folder that has a name of a group below it, what took part below it at any depth and how
   many entries were left out: with the groups, all that `dedupe.folders` needs;
@@ -16,16 +17,15 @@ from __future__ import annotations
 import json
 from binascii import b2a_base64
 from collections.abc import Sequence
+from functools import lru_cache
 from itertools import islice
 from json.encoder import encode_basestring as quoted
 
-from dedupe.files.chunks import FileRow, GroupChunk
 from dedupe.folders.compare import ContainedFolder, IdenticalFolders
-from dedupe.result import FolderCount, Problem, ScanResult, Totals
+from dedupe.result import FileColumns, FolderCount, GroupChunk, Names, Problem, Proof, ScanResult, Totals, VolumeInfo
 from dedupe.storage import display
 
-SCHEMA = "dedupe-report/1"
-_NO_LINKS = '"links": []'
+SCHEMA = "dedupe-report/2"
 
 
 def head(result: ScanResult) -> str:
@@ -34,7 +34,18 @@ def head(result: ScanResult) -> str:
     choice = json.dumps({"name": result.backend.name, "reason": result.backend.reason})
     notes = ", ".join(map(_words, result.notes))
     roots = _paths("roots", result.roots)
-    return f'{scan[1:-1]}, {roots}, "confirm": {quoted(result.confirm)}, "backend": {choice}, "notes": [{notes}]'
+    volumes = ", ".join(map(_volume, result.volumes))
+    confirm = quoted(result.confirm)
+    return (
+        f'{scan[1:-1]}, {roots}, "volumes": [{volumes}], "confirm": {confirm}, "backend": {choice}, "notes": [{notes}]'
+    )
+
+
+def _volume(volume: VolumeInfo) -> str:
+    """Return a volume as a JSON object."""
+    point = _path("mount_point", volume.mount_point) if volume.mount_point else '"mount_point": null'
+    kind, label = _words(volume.file_system), _words(volume.label)
+    return f'{{"id": {_words(volume.id)}, "label": {label}, "file_system": {kind}, {point}}}'
 
 
 def totals_object(totals: Totals) -> str:
@@ -54,14 +65,15 @@ def totals_object(totals: Totals) -> str:
     )
 
 
-def group_objects(run: GroupChunk) -> list[str]:
-    """Return the groups of a run as JSON objects."""
-    files = iter(_files(run.rows))
+def group_objects(chunk: GroupChunk) -> list[str]:
+    """Return the groups of a chunk as JSON objects."""
+    files = iter(_files(chunk.files))
     return [
         f'{{"id": {number}, "size": {size}, "algorithm": {quoted(algorithm)}, '
         f'"digest": {"null" if digest is None else quoted(digest.hex())}, '
-        f'"reclaimable_bytes": {size * (count - 1)}, "files": [{", ".join(islice(files, count))}]}}'
-        for number, size, algorithm, digest, count in run.headers
+        f'"proof": {_word_or_null(proof)}, "reclaimable_bytes": {size * (count - 1)}, '
+        f'"files": [{", ".join(islice(files, count))}]}}'
+        for number, size, algorithm, digest, proof, count in chunk.headers
     ]
 
 
@@ -92,20 +104,42 @@ def contained_object(found: ContainedFolder) -> str:
     )
 
 
-def _files(rows: Sequence[FileRow]) -> list[str]:
-    """Return the objects of files, at once where no name is other than valid Unicode."""
+def _files(files: FileColumns) -> list[str]:
+    """Return the objects of files.  What most of them share is put into words once, for the sake of the time."""
+    path, modified_ns, device, inode, *others = files
+    shared = (device, *others)
+    own = zip(_texts(path), modified_ns, inode, strict=True)
+    if all(column.count(column[0]) == len(column) for column in shared):  # nearly always
+        before, after = _shared(*[column[0] for column in shared])
+        return [f'{{"path": {text}, "modified_ns": {time}{before}{number}{after}' for text, time, number in own]
+    return [
+        f'{{"path": {text}, "modified_ns": {time}{before}{number}{after}'
+        for (text, time, number), (before, after) in zip(own, map(_shared, *shared), strict=True)
+    ]
+
+
+def _texts(paths: Sequence[bytes]) -> list[str]:
+    """Return the values of keys named `path`, each followed by the key with its exact bytes where that is needed."""
     try:
-        return [
-            f'{{"path": {quoted(path.decode())}, "modified_ns": {modified_ns}, '
-            f'"device": "{device}", "inode": "{inode}", {_paths("links", links) if links else _NO_LINKS}}}'
-            for path, modified_ns, device, inode, links in rows
-        ]
+        return [quoted(path.decode()) for path in paths]
     except UnicodeDecodeError:
-        return [
-            f'{{{_path("path", path)}, "modified_ns": {modified_ns}, '
-            f'"device": "{device}", "inode": "{inode}", {_paths("links", links)}}}'
-            for path, modified_ns, device, inode, links in rows
-        ]
+        return [_path("path", path).removeprefix('"path": ') for path in paths]
+
+
+@lru_cache(maxsize=256)
+def _shared(device: int, root: int | None, volume: int | None, proof: Proof | None, *further: Names) -> tuple[str, str]:
+    """Return what stands before and after the inode number in the object of a file."""
+    place = f'"root": {_number(root)}, "volume": {_number(volume)}, "proof": {_word_or_null(proof)}'
+    names = ", ".join(map(_paths, ("links", "symlinks", "mounted"), further))
+    return f', "device": "{device}", "inode": "', f'", {place}, {names}}}'
+
+
+def _number(number: int | None) -> str:
+    return "null" if number is None else str(number)
+
+
+def _word_or_null(word: str | None) -> str:
+    return "null" if word is None else f'"{word}"'
 
 
 def _path(key: str, path: bytes) -> str:

@@ -8,7 +8,7 @@ from itertools import islice
 from dedupe.folders.compare import compare_folders
 from dedupe.report.base import Style
 from dedupe.report.units import binary_size, counted, percent
-from dedupe.result import Group, Problem, ScanResult, SkipReason, Totals
+from dedupe.result import Group, NameKind, Problem, Proof, ScanResult, SkipReason, Totals
 from dedupe.storage import display
 
 _FIRST_PROBLEMS = 5
@@ -27,6 +27,12 @@ _REASONS = {
     SkipReason.OTHER_FILE_SYSTEM: ("other file system", "other file systems"),
     SkipReason.CLOUD: ("file that reading would download", "files that reading would download"),
     SkipReason.OWN_OUTPUT: ("file of our own", "files of our own"),
+}
+
+_KINDS = {
+    NameKind.HARD_LINK: "hard link",
+    NameKind.SYMBOLIC_LINK: "symbolic link",
+    NameKind.MOUNTED: "same folder mounted twice",
 }
 
 
@@ -57,8 +63,9 @@ def _group(group: Group, style: Style) -> Iterator[str]:
     yield _painted(title, _BOLD, style)
     for file in files:
         yield f"  {display.shown(file.path)}"
-        for link in file.links:
-            yield _painted(f"    = {display.shown(link)} (hard link)", _DIM, style)
+        for kind, names in zip(NameKind, (file.links, file.symlinks, file.mounted), strict=True):
+            for name in names:
+                yield _painted(f"    = {display.shown(name)} ({_KINDS[kind]})", _DIM, style)
     yield ""
 
 
@@ -78,7 +85,7 @@ def _folders(result: ScanResult, style: Style) -> Iterator[str]:
     for held in found.contained:
         share = percent(held.held_files, held.files)
         files = f"{held.held_files:,} of {counted(held.files, 'file')}, {binary_size(held.held_bytes)}"
-        links = f", {held.linked_files:,} of them as hard links" if held.linked_files else ""
+        links = f", {held.linked_files:,} of them as links" if held.linked_files else ""
         yield f"  {display.shown(held.holder)} holds {share} of {display.shown(held.folder)}:"
         yield f"    {files}{links}{left_out(held.left_out)}"
     yield ""
@@ -101,6 +108,18 @@ def summary(result: ScanResult, style: Style) -> Iterator[str]:
     if totals.skipped:
         yield f"Skipped: {', '.join(skipped(totals))}."
     yield from _problems(result.problems, totals.problems, style)
+
+
+def proofs(result: ScanResult) -> str:
+    """Return a sentence that says how many groups were read in this run and how many stand by memory."""
+    found = result.groups.proofs()
+    told = (
+        (found[Proof.COMPARED] + found[Proof.HASHED], "read now"),
+        (found[Proof.REMEMBERED], "at least one file stands by a remembered digest"),
+        (found[None], "the report does not say"),
+    )
+    parts = [f"{counted(count, 'group')}: {words}" for count, words in told if count]
+    return f"Proof of {'; '.join(parts)}." if parts else "No group needed a proof."
 
 
 def skipped(totals: Totals) -> list[str]:

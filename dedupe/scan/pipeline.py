@@ -27,8 +27,8 @@ from dedupe.digests.choose import any_of, choose
 from dedupe.errors import NothingUsableError
 from dedupe.files.classes import Classes
 from dedupe.files.columns import Column, column_getter
-from dedupe.files.groups import FoundGroups
-from dedupe.files.table import group_by_key
+from dedupe.files.grouping import group_by_key
+from dedupe.files.groups import FoundGroups, FurtherNames, volumes_of
 from dedupe.folders.compare import FolderCounts
 from dedupe.progress import Progress
 from dedupe.result import ScanResult, Totals
@@ -69,7 +69,7 @@ class Scan:
         self._pool = Pool(readers_of(self._roots, config.jobs), executor)
         self._found = Listing()
         self._divergences: dict[int, bytes] = {}  # of the few files that have some
-        self._links: dict[int, list[int]] = {}  # other names of a physical file, by its first
+        self._names: FurtherNames = {}
         self._bytes_read = self._cache_hits = self._united = self._united_bytes = 0
         self._phases: dict[str, float] = {}
 
@@ -113,9 +113,9 @@ class Scan:
         return list(group_by_key(range(len(table)), column_getter(table.size)))
 
     def one_name_each(self, sets: Sets) -> Sets:
-        """Return the sets with one name for each physical file; its other names are kept as links."""
+        """Return the sets with one name for each physical file; its other names are kept with what they are."""
         found = unite_hard_links(self._found.table, sets, follow=self._config.follow_symlinks)
-        self._links = {first: [i for i, _ in others] for first, others in found.names.items()}
+        self._names = found.names
         self._united, self._united_bytes = found.files, found.bytes
         return found.sets
 
@@ -220,7 +220,7 @@ class Scan:
     def result(self, classes: Classes) -> ScanResult:
         """Return the groups in their order, with everything that there is to tell of the scan."""
         found, table = self._found, self._found.table
-        groups = FoundGroups(table, classes, self._links, self._config.confirm)
+        groups = FoundGroups(table, classes, self._names, self._config.confirm)
         problems = sorted((replace(p, path=outside(p.path)) for p in found.problems), key=lambda p: (p.path, p.kind))
         self._cache.close()
         return ScanResult(
@@ -243,6 +243,7 @@ class Scan:
             ),
             groups=groups,
             problems=problems,
+            volumes=volumes_of(table),
             notes=tuple(self._cache.notes),
             folders=FolderCounts(self._listed, [outside(path) for path in found.unlisted]),
             phases=self._phases,

@@ -14,7 +14,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from dedupe.files.columns import column_getter
-from dedupe.files.table import FileTable, group_by_key
+from dedupe.files.grouping import group_by_key
+from dedupe.files.table import FileTable
 from dedupe.result import NameKind
 from dedupe.storage import file_stat
 

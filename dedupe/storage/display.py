@@ -1,8 +1,8 @@
-r"""Names of files as text: for a reader, for a terminal, and back to the exact bytes.  Touches no file.
+r"""Turns names of files into text for people and terminals, and reports back into exact bytes.  Touches no file.
 
 A path is bytes inside the program.  Reports show it as UTF-8 text in which each byte that is no part of valid UTF-8
-stands as `\xNN`; such a text alone is ambiguous (a name may hold a literal `\x41`), so the exact bytes stand beside
-it in base64, and whoever reads a report back takes those wherever they are.  On Windows `os.fsencode` writes a lone
+is written as `\xNN`; such a text alone is ambiguous (a name may hold a literal `\x41`), so the exact bytes follow in
+base64, and loading a report prefers those.  On Windows `os.fsencode` writes a lone
 surrogate as three bytes that are no valid UTF-8 either, so the same rule covers it.
 """
 
@@ -12,7 +12,7 @@ import binascii
 import unicodedata
 
 _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})  # controls, invisible formats (bidi among them), line separators
-_JOINERS = "\u200c\u200d"  # part of ordinary Persian words and of emoji; they move nothing
+_JOINERS = "\u200c\u200d"  # part of ordinary Persian words and of emoji; they do not change the order of text
 _SHORT = {"\t": "\\t", "\n": "\\n", "\r": "\\r"}
 
 
@@ -31,10 +31,10 @@ def base64_if_needed(path: bytes) -> str | None:
 
 
 def exact(readable: str, base64: str | None = None) -> bytes:
-    """Return the bytes of a path from its text and, where there is one, its base64, which always wins.
+    """Return the bytes of a path from its base64 if there is one, else from its text.
 
     Raises:
-        ValueError: the base64 is none, the text holds a lone surrogate, or the path is empty or holds a NUL.
+        ValueError: the base64 is invalid, the text holds a lone surrogate, or the path is empty or holds a NUL.
     """
     path = readable.encode("utf-8") if base64 is None else binascii.a2b_base64(base64, strict_mode=True)
     if not path or b"\0" in path:
@@ -67,7 +67,7 @@ def _escape(character: str) -> str:
 
 
 def for_console(utf8: bytes, encoding: str) -> bytes:
-    """Return UTF-8 text in a console's own encoding; what that cannot hold becomes an escape, never an error.
+    """Return UTF-8 text in a console's own encoding; what that encoding lacks becomes an escape, never an error.
 
     `utf8` holds whole characters, such as one piece of a text report; an unknown encoding counts as ASCII.
     """

@@ -62,9 +62,9 @@ if sys.platform == "win32":
         found = windows.status_of(file) if isinstance(file, int) else windows.status(file, follow=follow)
         return found.device, found.inode
 
-    def open_file(path: bytes, *, follow: bool = False) -> int:  # noqa: ARG001 - names are followed by the walk alone
-        """Open a regular file for reading in a way that keeps no other program from renaming or deleting it."""
-        return windows.open_for_reading(path)
+    def open_file(path: bytes, *, follow: bool = False) -> int:
+        """Open a file for reading; a link only with `follow`.  Other programs may still rename or delete it."""
+        return windows.open_for_reading(path, follow=follow)
 
     def read_at(descriptor: int, length: int, offset: int) -> bytes:
         """Read bytes at a place of an open file."""

@@ -1,18 +1,24 @@
-"""From the paths that users write to those used inside, and back.  Absolute ones only; reads no folder."""
+"""Turns the paths that users write into the absolute ones used inside, and back.  Lists no folder."""
 
 from __future__ import annotations
 
 import os
 import sys
 
+from dedupe.errors import UsageError
 from dedupe.storage import windows_paths
 
 
 def absolute(path: bytes) -> bytes:
-    """Return a path made absolute as the user reached it: links stay, `..` is only folded where that is the same.
+    """Return a path made absolute as the user reached it: links stay, and `..` goes only where that changes nothing.
 
-    On Windows an extended-length one, which has no limit of 260 characters.
+    On Windows it is an extended-length path, which has no limit of 260 characters.
+
+    Raises:
+        UsageError: the path is empty, which the system would take for the current folder.
     """
+    if not path:
+        raise UsageError("A path is empty: name a file or a folder (a dot is the current folder).")
     return windows_paths.extended(path) if sys.platform == "win32" else _folded(path)
 
 
@@ -28,17 +34,17 @@ def _folded(path: bytes) -> bytes:
 
 
 def outside(path: bytes) -> bytes:
-    """Return a path as users write it: on Windows without the mark of an extended-length one."""
+    """Return a path as users write it: on Windows without the prefix of an extended-length path."""
     return windows_paths.plain(path) if sys.platform == "win32" else path
 
 
 def outside_all(paths: list[bytes]) -> list[bytes]:
-    """Return many paths as users write them: elsewhere than on Windows without a call for each."""
+    """Return many paths as users write them; on systems other than Windows they are that already."""
     return list(map(outside, paths)) if sys.platform == "win32" else paths
 
 
 def lies_below(path: bytes, root: bytes) -> bool:
-    """Return whether a path is a root or lies below it, by whatever name: links, mounts and case hide nothing."""
+    """Return whether a path is a root or lies below it, even if links, mounts or case give it another name."""
     try:
         top = os.stat(root)
     except OSError:

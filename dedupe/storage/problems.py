@@ -1,4 +1,4 @@
-"""Turns what the system says of a file into a problem that a report can list.  Raises nothing."""
+"""Turns an error of the system into a problem that a report can list.  Raises nothing."""
 
 from __future__ import annotations
 
@@ -19,10 +19,14 @@ _KINDS = {
 }
 _MESSAGES = {
     ProblemKind.PERMISSION: "may not be read: {}",
-    ProblemKind.VANISHED: "was gone when it was to be read",
+    ProblemKind.VANISHED: "disappeared before it could be read",
     ProblemKind.TOO_LONG: "has a path that is too long for this system",
     ProblemKind.CHANGED: "changed during the scan",
-    ProblemKind.SHORT_READ: "ended before its size was read: it changed during the scan, or its disk fails",
+    ProblemKind.SHORT_READ: "ended before its size was read: it changed during the scan, or its disk is failing",
+    ProblemKind.ROT: (
+        "has other content than when it was read last, though its size and times are the same: check its disk, and "
+        "restore it from a backup if it is damaged"
+    ),
 }
 
 
@@ -34,19 +38,19 @@ def of_error(path: bytes, error: OSError) -> Problem:
 
 
 def of_listing(path: bytes, error: OSError) -> Problem:
-    """Return the problem of a path that could not be listed: no file was seen there yet that could have changed."""
+    """Return the problem of a path that could not be listed; nothing was known of it, so it cannot have changed."""
     if error.errno == errno.ELOOP:
         return Problem(path, ProblemKind.LINK_LOOP, "is a symbolic link that leads back to itself")
     return of_error(path, error)
 
 
 def of_kind(path: bytes, kind: ProblemKind) -> Problem:
-    """Return a problem whose kind says it all."""
+    """Return a problem of a kind that needs no further words."""
     return Problem(path, kind, _MESSAGES[kind])
 
 
 def of_root(path: bytes, error: OSError) -> Problem:
-    """Return the problem of a root that cannot even be looked at."""
+    """Return the problem of a root that the system gives no information about."""
     if error.errno in (errno.ENOENT, errno.ENOTDIR):
         return Problem(path, ProblemKind.NOT_FOUND, "does not exist: check the spelling, or that its disk is connected")
     return of_listing(path, error)

@@ -1,12 +1,13 @@
-r"""What Windows tells of a file by its own calls, and how to open one without blocking others.
+r"""Asks Windows about a file by its own calls, and opens one without blocking other programs.
 
-Importable anywhere; the calls need Windows and say so.  Reads no content, follows no link, and works out no path:
-it takes paths as `winpath.extended` makes them.  Python's own `os.stat` is not enough here: its `st_ctime` is the time
-of creation, up to 3.11 its `st_ino` has 64 of the 128 bits, and `os.scandir` tells neither file nor device.
+Can be imported on any system; its calls raise NotImplementedError except on Windows.  Reads no content, and takes paths
+as `windows_paths.extended` makes them.  Python's own `os.stat` is not enough here: its `st_ctime` is the time of
+creation, up to 3.11 its `st_ino` has 64 of the 128 bits and its `st_dev` 32 of the 64, and `os.scandir` gives neither.
 """
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from typing import TYPE_CHECKING, Literal, NamedTuple, NoReturn
@@ -24,17 +25,17 @@ _UNIX_EPOCH = 116_444_736_000_000_000  # 1970-01-01 as a FILETIME: 100 ns since 
 
 
 class HandleStat(NamedTuple):
-    """One file as one handle showed it.  Two of these may be compared; one with `os.stat` may not.
+    """One file as one handle showed it.  Compare it with others of this class only, never with `os.stat`.
 
     Attributes:
         size: bytes.
-        modified_ns: last write, nanoseconds since 1970 in UTC; 0 where the file system keeps none.
+        modified_ns: last write, nanoseconds since 1970 in UTC; 0 if the file system keeps none.
         changed_ns: last change of content, name, attributes or links (NTFS's ChangeTime); likewise.
         device: serial number of the volume, 64 bits where Windows has them.
-        inode: number of the file on its volume, up to 128 bits; 0 where the file system has none to give.
+        inode: number of the file on its volume, up to 128 bits; 0 if the file system has none.
         attributes: FILE_ATTRIBUTE_... bits.
-        reparse_tag: 0 for all that is no reparse point.
-        nlink: names of this file.
+        reparse_tag: 0 if it is no reparse point.
+        nlink: number of names (hard links) of this file.
 
     """
 
@@ -49,7 +50,7 @@ class HandleStat(NamedTuple):
 
 
 def is_cloud_placeholder(attributes: int) -> bool:
-    """Return whether reading, or even opening, would have to fetch the content from somewhere first.
+    """Return whether reading, or even opening, would first download the content.
 
     Take `attributes` from `os.scandir`, before anything opens the file.
     """
@@ -57,9 +58,9 @@ def is_cloud_placeholder(attributes: int) -> bool:
 
 
 def is_junction_or_link(attributes: int, reparse_tag: int) -> bool:
-    """Return whether an entry stands for another name: junction, mounted volume, symbolic link, also one of WSL's.
+    """Return whether an entry leads to another one: a junction, a mounted volume, a symbolic link, also one of WSL's.
 
-    Other reparse points are ordinary files, such as one that OneDrive has fetched.
+    Other reparse points are ordinary files, such as one that OneDrive has downloaded.
     """
     return attributes & _REPARSE_POINT != 0 and reparse_tag & _NAME_SURROGATE != 0
 
@@ -70,7 +71,7 @@ def unix_ns(filetime: int) -> int:
 
 
 def known_inode(number: int, bits: int) -> int:
-    """Return a file's number of `bits` bits, or 0 where it is the value that stands for "none": all bits set."""
+    """Return a file's number of `bits` bits, or 0 if all bits are set, which means that it has none."""
     return 0 if number == (1 << bits) - 1 else number
 
 
@@ -154,11 +155,9 @@ if sys.platform == "win32":
     _DRIVE_KINDS: tuple[DriveKind, ...] = ("unknown", "missing", "removable", "fixed", "remote", "cdrom", "ramdisk")
 
     def status(path: bytes, *, follow: bool = False) -> HandleStat:
-        """Ask for everything about `path` through one handle, which blocks nobody.
+        """Return everything about a file or folder, asked through one handle, which blocks no other program.
 
-        Args:
-            path: a file or folder.
-            follow: tell of what a junction or link leads to, not of itself.
+        With `follow`, it is that of what a junction or link leads to, not of itself.
 
         Raises:
             OSError: with `winerror` and `filename` set.
@@ -168,12 +167,12 @@ if sys.platform == "win32":
         if follow or not found.reparse_tag or is_junction_or_link(found.attributes, found.reparse_tag):
             return found
         if is_cloud_placeholder(found.attributes):
-            return found  # to ask further may fetch it
-        # A file that a filter driver serves (OneDrive, deduplicated volumes) is described as its readers see it.
+            return found  # to ask more could download it
+        # For a file that a filter driver provides (OneDrive, deduplicated volumes), ask what programs see that read it.
         return _status_at(path, 0)
 
     def status_of(fd: int) -> HandleStat:
-        """Ask the same of an open descriptor; for an untouched file it equals `status` of its path.
+        """Return the same of an open descriptor; for a file that did not change it equals `status` of its path.
 
         Raises:
             OSError: with `winerror` set, or `errno` EBADF for a descriptor that is not open.
@@ -181,27 +180,34 @@ if sys.platform == "win32":
         """
         return _status(msvcrt.get_osfhandle(fd), None)
 
-    def open_for_reading(path: bytes) -> int:
+    def open_for_reading(path: bytes, *, follow: bool = False) -> int:
         """Open a file to read it from start to end, while others may write, rename and delete it.
 
         Returns:
             A binary descriptor that child processes do not inherit; the caller closes it with `os.close`.
 
         Raises:
-            OSError: with `winerror` and `filename` set; also for folders, pipes and devices.
+            OSError: with `filename` set, and `winerror`; also for folders, pipes and devices.  Without `follow` also
+                for links, with `errno` ELOOP.
 
         """
-        handle = _open(path, _GENERIC_READ, _SEQUENTIAL_SCAN)
+        handle = _open(path, _GENERIC_READ, _SEQUENTIAL_SCAN | (0 if follow else _OPEN_REPARSE_POINT))
         try:
             if _GetFileType(handle) != _FILE_TYPE_DISK:
                 raise _error(_ACCESS_DENIED, path)
+            found = _Tag() if follow else _tag(handle, path)
+            if is_junction_or_link(found.attributes, found.tag):
+                raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), path)
+            if found.attributes & _REPARSE_POINT:  # a file such as OneDrive's: opened again, to have its content
+                opened, handle = handle, _open(path, _GENERIC_READ, _SEQUENTIAL_SCAN)
+                _CloseHandle(opened)
             return msvcrt.open_osfhandle(handle, os.O_RDONLY | os.O_NOINHERIT)
         except OSError:
             _CloseHandle(handle)
             raise
 
     def drive_kind(path: bytes) -> DriveKind:
-        """Tell what kind of drive holds `path`, `unknown` where Windows cannot.  Map files on `fixed` ones only."""
+        """Return the kind of drive that holds `path`, `unknown` if Windows cannot say.  Only `fixed` may be mapped."""
         if plain(path).startswith(b"\\\\") and not path.startswith(b"\\\\?\\Volume{"):
             return "remote"
         root = ctypes.create_unicode_buffer(len(path) + 2)
@@ -211,11 +217,9 @@ if sys.platform == "win32":
         return _DRIVE_KINDS[kind]
 
     def expose_placeholders() -> bool:
-        """Have Windows show this process cloud placeholders as what they are; call it first, in every process.
+        """Have Windows show this process placeholders as what they are, and return whether it does; call it first.
 
-        Returns:
-            Whether it does.  Before Windows 10 1803 there is no such call, and nothing is disguised.
-
+        Before Windows 10 1803 there is no such call, and nothing is disguised.
         """
         try:
             set_mode = ctypes.WinDLL("ntdll").RtlSetProcessPlaceholderCompatibilityMode
@@ -238,16 +242,13 @@ if sys.platform == "win32":
         return handle
 
     def _status(handle: int, path: bytes | None) -> HandleStat:
-        """Put together what three or four calls on one handle tell; `path` is for the error only."""
-        by_handle, basic, tag = _ByHandle(), _Basic(), _Tag()
+        """Return what three or four calls on one handle say together; `path` is only for the error."""
+        by_handle, basic = _ByHandle(), _Basic()
         if not _GetByHandle(handle, by_handle) or not _GetByHandleEx(
             handle, _BASIC, ctypes.byref(basic), ctypes.sizeof(basic)
         ):
             raise _error(ctypes.get_last_error(), path)
-        if by_handle.attributes & _REPARSE_POINT and not _GetByHandleEx(
-            handle, _TAG, ctypes.byref(tag), ctypes.sizeof(tag)
-        ):
-            raise _error(ctypes.get_last_error(), path)
+        tag = _tag(handle, path).tag if by_handle.attributes & _REPARSE_POINT else 0
         device, inode = _identity(handle, by_handle, path)
         return HandleStat(
             size=by_handle.size_high << 32 | by_handle.size_low,
@@ -256,9 +257,15 @@ if sys.platform == "win32":
             device=device,
             inode=inode,
             attributes=by_handle.attributes,
-            reparse_tag=tag.tag,
+            reparse_tag=tag,
             nlink=by_handle.links,
         )
+
+    def _tag(handle: int, path: bytes | None) -> _Tag:
+        found = _Tag()
+        if not _GetByHandleEx(handle, _TAG, ctypes.byref(found), ctypes.sizeof(found)):
+            raise _error(ctypes.get_last_error(), path)
+        return found
 
     def _identity(handle: int, by_handle: _ByHandle, path: bytes | None) -> tuple[int, int]:
         """Return volume and number; ReFS needs the 128 bits, FAT and old servers have only the 64."""
@@ -285,6 +292,6 @@ else:
 
     status: Callable[..., HandleStat] = _elsewhere
     status_of: Callable[[int], HandleStat] = _elsewhere
-    open_for_reading: Callable[[bytes], int] = _elsewhere
+    open_for_reading: Callable[..., int] = _elsewhere
     drive_kind: Callable[[bytes], DriveKind] = _elsewhere
     expose_placeholders: Callable[[], bool] = _elsewhere

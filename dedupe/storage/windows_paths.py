@@ -1,11 +1,11 @@
-r"""Windows' rules for the text of paths: extended-length inside, plain outside.  Makes no system call of its own.
+r"""Windows' rules for paths: extended-length inside the program, plain outside.  Makes no system call of its own.
 
 An extended-length path (`\\?\D:\x`, `\\?\UNC\server\share\x`) has no limit of 260 characters, and Windows takes every
-name in it as it is written: `NUL`, `x.` and `x ` are then files like any other.  So what Windows would work out for a
-plain path (slashes, `.`, `..`, current directories) has to be worked out before.  The rules are in Microsoft's "Naming
+name in it literally: `NUL`, `x.` and `x ` are then files like any other.  So what Windows would resolve in a plain path
+(slashes, `.`, `..`, current directories) has to be resolved before.  The rules are in Microsoft's "Naming
 Files, Paths, and Namespaces" and "Maximum Path Length Limitation".
 
-Paths are bytes as `os.fsencode` makes them on Windows: UTF-8, where a lone half of a surrogate pair passes.
+Paths are bytes as `os.fsencode` makes them on Windows: UTF-8, which here may hold a lone half of a surrogate pair.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ DEVICES = "\\\\.\\"
 
 
 def extended(path: bytes, current: Callable[[str], str] = ntpath.abspath) -> bytes:
-    r"""Return `path` as an absolute extended-length path; one that is extended already comes back as it is.
+    r"""Return `path` as an absolute extended-length path; one that is extended already is returned unchanged.
 
     Args:
         path: as a user writes it: `D:\x`, `D:` (the current directory on that drive), `\x`, `x/y`, `\\server\share`.
@@ -32,13 +32,13 @@ def extended(path: bytes, current: Callable[[str], str] = ntpath.abspath) -> byt
 
     Returns:
         The path without `.`, `..` and `/`; a drive's or share's root ends in a backslash, nothing else does.
-        Paths of devices (`\\.\PhysicalDrive0`) have no such form and come back as they are.
+        Paths of devices (`\\.\PhysicalDrive0`) have no such form and are returned unchanged.
 
     """
     text = _decoded(path)
     if text.startswith((VERBATIM, DEVICES)):
         return path
-    # `//?/D:/x` is no extended-length path yet: Windows works it out like a plain one
+    # `//?/D:/x` is not an extended-length path: Windows resolves it like a plain one
     text = _decoded(plain(_encoded(text.replace("/", "\\"))))
     if text.startswith((VERBATIM, DEVICES)):
         return _encoded(text)
@@ -54,9 +54,9 @@ def extended(path: bytes, current: Callable[[str], str] = ntpath.abspath) -> byt
 
 
 def plain(path: bytes) -> bytes:
-    r"""Return an extended-length path as people and other programs write it; any other path as it is.
+    r"""Return an extended-length path as people and other programs write it; any other path unchanged.
 
-    `extended` brings it back exactly.  `\\?\Volume{...}\` and its like have no plain form and stay.
+    `extended` undoes it exactly.  `\\?\Volume{...}\` and the like have no plain form and stay.
     """
     text = _decoded(path)
     if text[: len(VERBATIM_UNC)].upper() == VERBATIM_UNC:
@@ -67,15 +67,15 @@ def plain(path: bytes) -> bytes:
 
 
 def mended(argument: str) -> tuple[str, str | None]:
-    r"""Undo what a Windows shell makes of `"D:\"`, where the backslash takes the quote's meaning away.
+    r"""Undo what a Windows shell makes of `"D:\"`, in which it takes the last quote for a part of the path.
 
     Only for Windows, where no name can hold a quote.
 
     Returns:
-        The path that was meant, and a sentence that tells the user so, or None where there is nothing to tell.
+        The path that was meant, and a sentence about it for the user, or None if nothing was changed.
 
     Raises:
-        UsageError: the quote swallowed further arguments, and nobody can tell where each of them ended.
+        UsageError: the quote took in further arguments, and it is not known where each of them ended.
 
     """
     path, quote, swallowed = argument.partition('"')
@@ -102,7 +102,7 @@ def _joined(directory: str, rest: str) -> tuple[str, str]:
 
 
 def _resolved(rest: str) -> list[str]:
-    """Return the names in `rest`, with `.` and `..` worked out; above the root is the root, as Windows has it."""
+    """Return the names in `rest`, with `.` and `..` resolved; the parent of the root is the root, as on Windows."""
     names: list[str] = []
     for name in rest.split("\\"):
         if name == "..":

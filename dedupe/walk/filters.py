@@ -1,4 +1,4 @@
-"""Which names and sizes take part, and why others do not.  Decides on names and numbers alone, before any stat.
+"""Decides by name and size which files and folders a scan leaves out, and why.  Makes no system call for a file.
 
 A pattern without a slash is matched against the name, one with a slash against the end of the path, or against the
 whole path where it starts with a slash; `*` matches any characters, slashes too.  Case counts, except on Windows.
@@ -18,7 +18,7 @@ from dedupe.result import SkipReason
 from dedupe.storage import mounts
 from dedupe.storage.paths import outside
 
-# Recycle bins, snapshots of whole folders, and what systems keep for themselves: copies that are no duplicates.
+# Recycle bins, snapshots of whole folders, and folders of the system: copies there are not what users look for.
 _DEFAULT_EXCLUDES = re.compile(
     rb"\$recycle\.bin|recycler|recycled|\.trash|\.trash-\d+|\.trashes|system volume information"
     rb"|\.snapshots?|\.zfs|@eadir|lost\+found",
@@ -29,14 +29,14 @@ _TRASH = b"/.local/share/Trash"
 
 @dataclass(frozen=True, slots=True)
 class _Patterns:
-    """Patterns of one kind, for names and for whole paths; either may be none."""
+    """Patterns for inclusion or for exclusion: those matched against names, and those matched against whole paths."""
 
     names: re.Pattern[str] | None
     paths: re.Pattern[str] | None
 
     @classmethod
     def of(cls, patterns: Iterable[str]) -> _Patterns | None:
-        """Compile the patterns; none at all gives None."""
+        """Return the compiled patterns, or None if there are none."""
         names: list[str] = []
         paths: list[str] = []
         for pattern in patterns:
@@ -45,14 +45,14 @@ class _Patterns:
                 names.append(fnmatch.translate(native))
             else:
                 whole = native if os.path.isabs(native) or native.startswith("*") else f"*{os.sep}{native}"
-                between = f"{os.sep}**{os.sep}"  # stands for no folder too
+                between = f"{os.sep}**{os.sep}"  # may also match no folder at all
                 paths += [fnmatch.translate(p) for p in {whole, whole.replace(between, os.sep)}]
         flags = re.IGNORECASE if sys.platform == "win32" else 0
         compiled = [re.compile("|".join(p), flags) if p else None for p in (names, paths)]
         return cls(*compiled) if names or paths else None
 
     def match(self, folder: bytes, name: bytes) -> bool:
-        """Return whether an entry of a folder (which ends in a separator) is meant."""
+        """Return whether an entry of a folder (whose path ends in a separator) matches."""
         if self.names and self.names.match(os.fsdecode(name)):
             return True
         return bool(self.paths and self.paths.match(os.fsdecode(outside(folder) + name)))
@@ -83,7 +83,7 @@ class Filters:
 
     @property
     def any_names(self) -> bool:
-        """Return whether files need to be asked for by name at all."""
+        """Return whether any pattern restricts the names of files."""
         return self.include is not None or self.exclude is not None
 
     def of_file(self, folder: bytes, name: bytes) -> SkipReason | None:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from dedupe.files.table import FileTable
 from dedupe.result import Problem, SkipReason
-from dedupe.storage.volumes import Mount, Volume
+from dedupe.storage.volume import Mount, Volume
 
 
 class PendingFolder(NamedTuple):

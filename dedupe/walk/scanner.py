@@ -15,10 +15,11 @@ from operator import methodcaller, not_
 from typing import TypeVar
 
 from dedupe.result import Problem, ProblemKind, SkipReason
-from dedupe.storage import file_stat, problems, volumes, windows
-from dedupe.storage.volumes import Mount, Volume
+from dedupe.storage import file_stat, placeholders, problems, volumes, windows
+from dedupe.storage.volume import Volume
 from dedupe.walk.filters import Filters
 from dedupe.walk.listing import Listing, PendingFiles, PendingFolder
+from dedupe.walk.mount_points import begins_a_mount, located, volumes_of
 
 T = TypeVar("T")
 
@@ -125,9 +126,9 @@ class FolderScanner:
     ) -> tuple[Sequence[os.DirEntry[bytes]], Sequence[os.DirEntry[bytes]]]:
         """Return the regular files that take part by their names, and the entries of other kinds."""
         folder, follow = listing.table.folders[number], self.follow
-        if sys.platform == "win32":
-            children = _answering(listing, children, self._windows_only)
-            children = _kept(children, map(self._windows_only, children), listing.skipped)
+        if placeholders.EXIST:
+            children = _answering(listing, children, self._left_out_unopened)
+            children = _kept(children, map(self._left_out_unopened, children), listing.skipped)
         is_file = methodcaller("is_file", follow_symlinks=follow)
         try:
             files = list(filter(is_file, children))
@@ -150,7 +151,7 @@ class FolderScanner:
         table, size, inode = listing.table, stats[0], stats[-1]
         volume: Sequence[int] | None = None
         if device and (device.count(device[0]) < len(device) or device[0] != table.mount_of(number).volume.device):
-            volume = self._volumes(listing, number, names, device)
+            volume = volumes_of(table, number, names, device)
         least, most = self.filters.min_size, self.filters.max_size
         keep = [least <= n <= most for n in size]
         own: Sequence[bool] = ()
@@ -170,24 +171,6 @@ class FolderScanner:
         if self.follow:
             self._targets(listing, number, first, files)
         return len(names)
-
-    def _volumes(
-        self, listing: Listing, number: int, names: Sequence[bytes], device: Sequence[int]
-    ) -> Sequence[int] | None:
-        """Return the volume of each file where it is not that of the folder's mount.
-
-        A mount may begin with the folder itself, or with single files of it; some file systems show files of several
-        devices in one folder.
-        """
-        table, folder = listing.table, listing.table.folders[number]
-        here = located(folder)
-        if here.volume.device in device:
-            table.move_folder(number, here)
-        known = {table.mount_of(number).volume.device: table.volume_of(number)}
-        for name, each in zip(names, device, strict=True):
-            if each not in known:
-                known[each] = table.enter_volume(volumes.locate(folder + name, each).volume)
-        return [known[each] for each in device] if len(known) > 1 else None
 
     def _targets(self, listing: Listing, number: int, first: int, files: Sequence[os.DirEntry[bytes] | bytes]) -> None:
         """Note which of the files just taken are symbolic links, and take the real names that they lead to."""
@@ -234,11 +217,9 @@ class FolderScanner:
         if reason := self.filters.of_file(table.folders[number], name):
             listing.skipped[reason] += 1
             return
-        if sys.platform == "win32" and not self.cloud_files:
-            attributes = os.lstat(path).st_file_attributes
-            if windows.is_cloud_placeholder(attributes):
-                listing.skipped[SkipReason.CLOUD] += 1
-                return
+        if placeholders.EXIST and not self.cloud_files and placeholders.would_download(os.lstat(path)):
+            listing.skipped[SkipReason.CLOUD] += 1
+            return
         self._take(listing, number, [name], [path])
 
     def _first_visit(self, path: bytes) -> bool:
@@ -256,7 +237,7 @@ class FolderScanner:
             listing.skipped[reason] += 1
             return False
         mount = within.mount
-        if self.one_file_system or child.path in volumes.points() or (self.follow and child.is_symlink()):
+        if begins_a_mount(child, mount, follow=self.follow, ask=self.one_file_system):
             mount = located(child.path)
         if self.one_file_system and not mount.volume.is_same(within.top):
             listing.skipped[SkipReason.OTHER_FILE_SYSTEM] += 1
@@ -265,15 +246,23 @@ class FolderScanner:
             listing.pending.append(PendingFolder(child.path, mount, within.root, within.top))
         return True
 
-    def _windows_only(self, child: os.DirEntry[bytes]) -> SkipReason | None:
-        """Return why Windows' attributes keep an entry out: placeholders are judged without opening them."""
-        if sys.platform == "win32":
-            seen = child.stat(follow_symlinks=False)
-            if windows.is_junction_or_link(seen.st_file_attributes, seen.st_reparse_tag) and not self.follow:
-                return SkipReason.SYMLINK
-            if windows.is_cloud_placeholder(seen.st_file_attributes) and not self.cloud_files:
-                return SkipReason.CLOUD
-        return None
+    def _left_out_unopened(self, child: os.DirEntry[bytes]) -> SkipReason | None:
+        """Return why an entry is left out before anything opens it: Windows' links, and placeholders."""
+        seen = child.stat(follow_symlinks=False)
+        if (
+            sys.platform == "win32"
+            and not self.follow
+            and windows.is_junction_or_link(seen.st_file_attributes, seen.st_reparse_tag)
+        ):
+            return SkipReason.SYMLINK
+        if self.cloud_files:
+            return None
+        if self.follow and child.is_symlink():
+            try:
+                seen = child.stat()
+            except OSError:
+                return None  # a link that leads nowhere: whoever follows it says so
+        return SkipReason.CLOUD if placeholders.would_download(seen) else None
 
 
 def _answering(
@@ -299,8 +288,3 @@ def _kept(items: Sequence[T], reasons: Iterable[SkipReason | None], skipped: Cou
         else:
             skipped[reason] += 1
     return kept
-
-
-def located(folder: bytes) -> Mount:
-    """Return where a folder lies as this host sees it."""
-    return volumes.locate(folder, file_stat.identity(folder, follow=True)[0])

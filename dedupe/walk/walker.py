@@ -12,10 +12,11 @@ from collections.abc import Callable, Iterable, Sequence
 from dedupe.config import AnyPath, ScanConfig
 from dedupe.result import Problem, ProblemKind
 from dedupe.storage import file_stat, problems, volumes
-from dedupe.storage.volumes import Volume
+from dedupe.storage.volume import Volume
 from dedupe.walk.filters import Filters
 from dedupe.walk.listing import Listing, PendingFiles, PendingFolder
-from dedupe.walk.scanner import FolderScanner, located
+from dedupe.walk.mount_points import located
+from dedupe.walk.scanner import FolderScanner
 from dedupe.workers.pool import Pool
 
 _WIDTH = 64  # folders waiting before workers are asked to help

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from dedupe.bench.block import block
-from dedupe.bench.kinds import KINDS, SMALL_CALLS, SMALL_TOTAL, Material, shown
+from dedupe.bench.kinds import KINDS, SMALL_CALLS, SMALL_TOTAL, Material, size_text
 from dedupe.bench.participants import Participant, participants
 from dedupe.bench.rounds import measure
 
@@ -135,7 +135,7 @@ def test_threads_hash_once_each(spied: tuple[Participant, list[Spy]], material: 
 )
 def test_sizes_as_people_write_them(size: int, text: str) -> None:
     """Sizes are exact: what is no whole number of a unit is written in a smaller one."""
-    assert shown(size) == text
+    assert size_text(size) == text
 
 
 def test_default_sizes_fit_their_input() -> None:

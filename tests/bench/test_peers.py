@@ -147,7 +147,7 @@ def test_no_answer_is_a_failure(output: bytes, *, timed: bool) -> None:
     [
         ("exit 0", "printed nothing"),
         ("echo no such option >&2; exit 3", "3: no such option"),
-        ("exit 1", "no word why"),
+        ("exit 1", "without a message"),
     ],
 )
 def test_failing_program_has_no_time(

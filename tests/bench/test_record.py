@@ -193,7 +193,7 @@ def test_control_is_drawn_with_its_verdicts() -> None:
     """Of a control the switch and the verdicts are drawn."""
     text = drawn(CONTROL)
     assert "OPENSSL_ia32cap=~0 takes the AES instructions away" in text
-    assert "the switch acts" in text
+    assert "the switch has an effect" in text
     assert "the switch is ignored here" in text
 
 

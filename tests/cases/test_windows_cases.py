@@ -243,11 +243,12 @@ def test_b49_b86_attributes_keep_entries_out(
     monkeypatch: pytest.MonkeyPatch, attributes: int, tag: int, reason: str | None
 ) -> None:
     """Junctions and files in a cloud are left out by what their folder tells of them, before anything opens them."""
-    entry: Any = SimpleNamespace(stat=lambda **_: SimpleNamespace(st_file_attributes=attributes, st_reparse_tag=tag))
+    seen = SimpleNamespace(st_file_attributes=attributes, st_reparse_tag=tag)
+    entry: Any = SimpleNamespace(stat=lambda **_: seen, is_symlink=lambda: False)
     with monkeypatch.context() as patched:
         patched.setattr(sys, "platform", "win32")
-        plain = _lister()._windows_only(entry)
-        asked = _lister(cloud_files=True, follow_symlinks=True)._windows_only(entry)
+        plain = _lister()._left_out_unopened(entry)
+        asked = _lister(cloud_files=True, follow_symlinks=True)._left_out_unopened(entry)
     assert plain == reason
     assert asked is None
 
@@ -288,7 +289,12 @@ def test_b86_a_walk_leaves_placeholders_alone(tmp_path: Path, monkeypatch: pytes
         _hide(tmp_path / name)
     opened: list[bytes] = []
     usual = windows.open_for_reading
-    monkeypatch.setattr(windows, "open_for_reading", lambda path: opened.append(os.path.basename(path)) or usual(path))
+
+    def open_it(path: bytes, *, follow: bool) -> int:
+        opened.append(os.path.basename(path))
+        return usual(path, follow=follow)
+
+    monkeypatch.setattr(windows, "open_for_reading", open_it)
     monkeypatch.setattr(windows, "_CLOUD", HIDDEN)
     result = find(tmp_path, jobs=1)
     assert found(result, tmp_path) == {frozenset("ab")}

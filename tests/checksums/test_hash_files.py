@@ -141,7 +141,7 @@ class TestCache:
         """A digest is remembered; then nothing is read, unless remembered digests are not to be believed."""
         from dedupe.checksums import hash_files
 
-        name, config = self.settled(tmp_path), HashConfig(cache=os.fsencode(tmp_path / "cache.db"))
+        name, config = self.settled(tmp_path), HashConfig(cache=os.fsencode(tmp_path / "cache.db"), use_cache=True)
         first = run([name], config=config)
         read: list[object] = []
         batches = hash_files._batches
@@ -156,7 +156,7 @@ class TestCache:
         """A digest that is remembered for one algorithm is no other's."""
         name, cache = self.settled(tmp_path), os.fsencode(tmp_path / "cache.db")
         for algorithm in ("sha256", "blake2s", "sha256"):
-            (hashed,) = run([name], config=HashConfig(cache=cache, algorithm=algorithm))
+            (hashed,) = run([name], config=HashConfig(cache=cache, algorithm=algorithm, use_cache=True))
             assert hashed.digest == hashlib.new(algorithm, b"x" * 100_000).digest()
 
 

@@ -10,7 +10,7 @@ from typer.testing import CliRunner, Result  # noqa: TID251 - runs in this proce
 
 from dedupe.bench import laboratory
 from dedupe.bench.kinds import KINDS
-from dedupe.bench.laboratory import ReadPlan
+from dedupe.bench.laboratory import BenchConfig
 from dedupe.bench.record import from_json
 from dedupe.cli import app
 from dedupe.errors import UsageError
@@ -145,4 +145,4 @@ def test_disagreement_ends_with_one(folder: Path, monkeypatch: pytest.MonkeyPatc
 def test_plan_is_checked_for_the_library_too() -> None:
     """Whoever makes a plan without the command line gets the same answers."""
     with pytest.raises(UsageError, match="kind"):
-        ReadPlan(kind="nothing")
+        BenchConfig(kind="nothing")

@@ -16,6 +16,7 @@ from typer.testing import CliRunner, Result  # noqa: TID251 - runs in this proce
 from dedupe.cache.write_buffer import RACY_NS
 from dedupe.checksums import formats
 from dedupe.cli import app
+from dedupe.storage import file_stat
 
 HOSTILE = [
     b" leading",
@@ -186,6 +187,8 @@ def test_recursive_says_what_it_left_out(folder: Path) -> None:
         ["x", "--algorithm", "sha257"],
         ["--check", "y", "--tag"],
         ["--check", "y", "--recursive"],
+        ["--check", "y", "--cached"],
+        ["x", "--cached"],  # beside --no-cache
         ["x", "--cache", "c.db"],  # beside --no-cache
     ],
 )
@@ -196,22 +199,30 @@ def test_wrong_usage(folder: Path, arguments: list[str]) -> None:
     assert "dedupe: " in result.stderr
 
 
-def test_check_reads_although_remembered(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A remembered digest spares reading a file, except to verify it: a disk that lost it must be found out."""
-    from dedupe.checksums import hash_files
-
+def test_files_are_read_unless_asked_otherwise(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A disk may have lost what is remembered: only `--cached` lets that stand for reading a file."""
     Path("x").write_bytes(b"x" * 100_000)
-    os.utime("x", ns=(1, 1))
     time.sleep(RACY_NS / 1e9 + 0.1)  # until then nothing is believed
-    read: list[int] = []
-    batches = hash_files._batches
-    monkeypatch.setattr(hash_files, "_batches", lambda e, members: read.append(len(members)) or batches(e, members))
-    arguments = ["hash", "--cache", "../cache.db"]
-    listed = [CliRunner().invoke(app, [*arguments, "x"]).stdout_bytes for _ in range(2)]
-    Path("../sums").write_bytes(listed[0])
-    assert CliRunner().invoke(app, [*arguments, "--check", "../sums"]).stdout_bytes == b"x: OK\n"
-    assert listed[0] == listed[1]
-    assert read == [1, 0, 1]
+    opened: list[bytes] = []
+
+    def watch(name: str) -> None:
+        usual = getattr(file_stat, name)
+        monkeypatch.setattr(
+            file_stat, name, lambda path, *rest, **more: opened.append(path) or usual(path, *rest, **more)
+        )
+
+    for name in ("open_file", "content", "content_and_status"):
+        watch(name)
+
+    def reads(*arguments: str) -> tuple[bytes, bool]:
+        opened.clear()
+        return CliRunner().invoke(app, ["hash", "--cache", "../c.db", *arguments]).stdout_bytes, bool(opened)
+
+    line = hashlib.sha256(b"x" * 100_000).hexdigest().encode() + b"  x\n"
+    Path("../sums").write_bytes(line)
+    assert [reads("x"), reads("x")] == [(line, True)] * 2
+    assert reads("--cached", "x") == (line, False)
+    assert reads("--check", "../sums") == (b"x: OK\n", True)
 
 
 def test_runs_as_a_program(folder: Path) -> None:

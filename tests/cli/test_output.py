@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import sqlite3
 import stat
 import subprocess
 import sys
@@ -17,6 +19,7 @@ from dedupe.errors import DedupeError, NothingUsableError, UsageError
 from dedupe.find import find_duplicates
 from dedupe.report import Style
 from dedupe.result import ScanResult
+from dedupe.storage import sqlite_owner
 from tests.conftest import need, write
 
 Cli = Callable[..., "subprocess.CompletedProcess[bytes]"]
@@ -93,28 +96,75 @@ CONTENTS = {
 }
 
 
+def theirs(path: Path, application: int = 0) -> Path:
+    """Write another program's database, whose table has a name that ours has too."""
+    with contextlib.closing(sqlite3.connect(path)) as database:
+        database.execute("CREATE TABLE scan (schema TEXT)")
+        database.execute("INSERT INTO scan VALUES ('photos/1')")
+        database.execute(f"PRAGMA application_id = {application}")
+        database.commit()
+    return path
+
+
 @pytest.mark.parametrize("ending", ENDINGS)
 @pytest.mark.parametrize("kind", CONTENTS)
 def test_a_users_file_inside_a_root_is_never_replaced(
     tmp_path: Path, result: ScanResult, kind: str, ending: str
 ) -> None:
-    """Whatever the file is and whatever its name, it stays as it was; outside the roots it is the user's word."""
-    import sqlite3
-
+    """Whatever the file is and whatever its name, it stays as it was; outside the roots a text is the user's word."""
     path = tmp_path / "root" / f"mine.{ending}"
     if (content := CONTENTS[kind]) is not None:
         path.write_bytes(content)
     else:
-        connection = sqlite3.connect(path)
-        connection.execute("CREATE TABLE scan (schema TEXT)")
-        connection.close()
+        theirs(path)
     before = path.read_bytes()
-    with pytest.raises(UsageError, match="one of the files to be scanned"):
+    is_database = ending == "db" or kind == "database"
+    words = "is no report of dedupe" if is_database else "one of the files to be scanned"
+    with pytest.raises(UsageError, match=words):
         put(path, result, tmp_path / "root")
     assert path.read_bytes() == before
     assert {p.name for p in path.parent.iterdir()} == {"a", "b", path.name}
-    put(path, result, tmp_path / "elsewhere")
-    assert path.read_bytes() != before
+    if not is_database:
+        put(path, result, tmp_path / "elsewhere")
+        assert path.read_bytes() != before
+
+
+@pytest.mark.parametrize("application", [0, 0x64656475, 0x12345678])
+@pytest.mark.parametrize("name", ["photos.db", "photos.sqlite", "photos.json"])
+def test_another_programs_database_is_never_replaced(tmp_path: Path, cli: Cli, application: int, name: str) -> None:
+    """A database that is no report of ours is refused before anything is read, wherever it lies: exit 2."""
+    path = theirs(tmp_path / name, application)
+    before = path.read_bytes()
+    write(tmp_path / "root" / "a", b"data")
+    done = cli("scan", "root", "--no-cache", "--output", name, "--output", "good.json", "--verbose")
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert done.stderr.startswith(f"dedupe: {name} is no report of dedupe, and stays as it is: ".encode())
+    assert done.stderr.count(b"\n") == 1
+    assert path.read_bytes() == before
+    assert {p.name for p in tmp_path.iterdir()} == {"root", name}
+
+
+def test_a_database_report_of_any_version_is_replaced(tmp_path: Path, result: ScanResult) -> None:
+    """Our own report gives way to its successor: it is known by its number, that of 0.1 by what it says of itself."""
+    path = tmp_path / "r.db"
+    put(path, result)
+    with contextlib.closing(sqlite3.connect(path)) as database:
+        assert database.execute("PRAGMA application_id").fetchone() == (sqlite_owner.REPORT,)
+        database.execute("PRAGMA application_id = 0")
+        database.commit()
+    for _ in range(2):
+        put(path, result)
+        assert sqlite_owner.application_of(path) == sqlite_owner.REPORT
+
+
+def test_a_file_that_is_no_database_is_not_replaced_by_one(tmp_path: Path, result: ScanResult) -> None:
+    """What another program calls a database need not be SQLite's; an empty file holds nothing and gives way."""
+    path = write(tmp_path / "Thumbs.db", b"\xd0\xcf\x11\xe0 not SQLite")
+    with pytest.raises(UsageError, match="is no report of dedupe"):
+        put(path, result)
+    path.write_bytes(b"")
+    put(path, result)
+    assert sqlite_owner.application_of(path) == sqlite_owner.REPORT
 
 
 @posix

@@ -125,6 +125,8 @@ def test_a_reader_that_stops_is_no_error(tmp_path: Path) -> None:
         (["saved.json", "--format", "db"], 2, "no format for standard output"),
         (["saved.json", "--format", "pdf"], 2, "no format for standard output"),
         (["notes.txt", "--output", "a.csv"], 2, "no report of dedupe"),
+        (["empty.txt", "--output", "a.csv"], 2, "empty.txt is empty, and so no report of dedupe"),
+        (["saved.json", "--output", "Thumbs.db"], 2, "Thumbs.db is no report of dedupe"),
     ],
 )
 def test_bad_requests_get_one_sentence(
@@ -132,13 +134,15 @@ def test_bad_requests_get_one_sentence(
 ) -> None:
     """One sentence, the right exit code, and no half-written or lost file."""
     (tmp_path / "notes.txt").write_text("Dear diary,\ntoday\n", encoding="utf-8")
+    (tmp_path / "empty.txt").write_bytes(b" \n")
+    (tmp_path / "Thumbs.db").write_bytes(b"mine")
     before = saved.read_bytes()
     done = cli("report", *arguments)
     assert done.returncode == code
     assert words in done.stderr.decode()
     assert len(done.stderr.splitlines()) == 1
     assert saved.read_bytes() == before
-    assert {path.name for path in tmp_path.iterdir()} == {"notes.txt", "saved.json"}
+    assert {path.name for path in tmp_path.iterdir()} == {"Thumbs.db", "empty.txt", "notes.txt", "saved.json"}
 
 
 def test_folders_are_told_where_asked(cli: Cli, tmp_path: Path) -> None:

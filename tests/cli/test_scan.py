@@ -257,7 +257,7 @@ def test_cloud_files_are_asked_for(
 def test_paths_come_from_a_list(cli: Cli, root: Path, tmp_path: Path, scan_json: ScanJson) -> None:
     """Lists are read from a file or standard input, by lines or NUL, and add to the paths named."""
     listed = [os.fsencode(root / n) for n in sorted(TEXTS)]
-    write(tmp_path / "lines", b"\n".join(listed) + b"\n\n")
+    write(tmp_path / "lines", b"\n".join(listed) + b"\n")
     write(tmp_path / "crlf", b"\xef\xbb\xbf" + b"\r\n".join(listed) + b"\r\n")
     write(tmp_path / "null", b"\0".join(listed) + b"\0")
     for source in (("lines",), ("crlf",), ("null", "--null")):
@@ -279,11 +279,12 @@ def test_null_ends_paths_in_the_output(cli: Cli, root: Path) -> None:
     assert b"\0" not in cli("scan", root, "--no-cache", "--format", "paths").stdout
 
 
-def test_verbose_tells_backend_and_phases(cli: Cli, root: Path) -> None:
-    """Who computed the digests and why, and the time of each phase."""
+def test_verbose_tells_backend_proof_and_phases(cli: Cli, root: Path) -> None:
+    """Who computed the digests and why, what the groups rest on, and the time of each phase."""
     told = cli("scan", root, "--no-cache", "--verbose").stderr.decode()
     assert "Digests by hashlib: " in told
-    assert [line.split()[0] for line in told.splitlines()[1:]] == ["walk", "fingerprint", "confirm", "all"]
+    assert re.fullmatch("Proof of [0-9]+ groups?: read now.", told.splitlines()[1])
+    assert [line.split()[0] for line in told.splitlines()[2:]] == ["walk", "fingerprint", "confirm", "all"]
 
 
 def test_quiet_tells_errors_only(cli: Cli, root: Path, tmp_path: Path) -> None:

@@ -78,7 +78,6 @@ def test_nul_keeps_every_name(tmp_path_factory: pytest.TempPathFactory, listed: 
     ("data", "wanted"),
     [
         (b"a\nb\n", [b"a", b"b"]),
-        (b"a\n\nb", [b"a", b"b"]),
         (b"a\r\nb\r\n", [b"a", b"b"]),
         (b"\xef\xbb\xbfa\r\nb", [b"a", b"b"]),
         (b"a\rb\n", [b"a\rb"]),

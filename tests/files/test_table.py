@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dedupe.files.columns import Column, gather, is_contiguous
-from dedupe.files.table import FileTable, group_by_key
+from dedupe.files.grouping import group_by_key
+from dedupe.files.table import FileTable
 from dedupe.storage.file_stat import FileStat
 from tests.made_volumes import MOUNT, mount, volume
 

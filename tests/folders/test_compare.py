@@ -36,7 +36,7 @@ def scanned(tree: Tree, left_out: tuple[bytes, ...] = ()) -> ScanResult:
     groups = []
     for content, files in contents.items():
         if len(files) > 1:
-            made = tuple(File(names[0], 1, 1, physical, tuple(names[1:])) for physical, names in files.items())
+            made = tuple(File(names[0], 1, 1, physical, links=tuple(names[1:])) for physical, names in files.items())
             groups.append(Group(len(groups) + 1, content, "sha256", b"x" * 32, made))
     direct = [(folder, 0, 0, 0) for path in tree for folder in above(path)]
     direct += [(path.rpartition(b"/")[0] + b"/", 1, content, 0) for path, (content, _) in tree.items()]

@@ -13,7 +13,7 @@ from typing import Any
 
 from hypothesis import given, settings
 
-from dedupe.result import File, FolderCount, Group, ScanResult
+from dedupe.result import File, FolderCount, Group, GroupList, NameKind, ScanResult
 from tests.report_helpers import group, hostile_result, rendered, result, results
 
 
@@ -40,7 +40,7 @@ def json_groups(database: sqlite3.Connection) -> list[dict[str, Any]]:
         for file in database.execute("select * from files where group_id = ? order by id", (row["id"],)):
             files.setdefault(file["file"], []).append(file)
         assert len(files) == row["files"]
-        made = {key: row[key] for key in ("id", "size", "algorithm", "digest", "reclaimable_bytes")}
+        made = {key: row[key] for key in ("id", "size", "algorithm", "digest", "proof", "reclaimable_bytes")}
         groups.append(made | {"files": [[path_of(name) for name in names] for names in files.values()]})
     return groups
 
@@ -53,7 +53,7 @@ def test_the_database_equals_json(made: ScanResult) -> None:
         assert database.execute("pragma foreign_key_check").fetchall() == []
         found = json_groups(database)
         assert [each.pop("files") for each in found] == [
-            [[file.path, *file.links] for file in each.files] for each in made.groups
+            [list(file.names) for file in each.files] for each in made.groups
         ]
         document = json.loads(rendered("json", made))
         for each in document["groups"]:
@@ -69,15 +69,42 @@ def test_the_database_equals_json(made: ScanResult) -> None:
             assert made.folders[path_of(row)] == FolderCount(row["files"], row["bytes"], row["left_out"])
 
 
+@settings(max_examples=15, deadline=None)
+@given(results())
+def test_every_name_says_what_it_is_and_where(made: ScanResult) -> None:
+    """Each name has its kind, and each file its proof, its root and its volume."""
+    words = ("file", *NameKind)
+    expected = [
+        (kind, name, file.proof, file.root, file.volume)
+        for group in made.groups
+        for file in group.files
+        for kind, names in zip(words, ((file.path,), file.links, file.symlinks, file.mounted), strict=True)
+        for name in names
+    ]
+    with opened(made) as database:
+        found = [
+            (row["kind"], path_of(row), row["proof"], row["root_id"] and row["root_id"] - 1, row["volume_id"])
+            for row in database.execute("select * from files order by id")
+        ]
+        volumes = database.execute("select * from volumes order by id").fetchall()
+    assert found == [(*row, None if volume is None else volume + 1) for *row, volume in expected]
+    assert [(row["volume"], row["label"], row["file_system"]) for row in volumes] == [
+        (volume.id, volume.label, volume.file_system) for volume in made.volumes
+    ]
+    assert [path_of(row, "mount_point") if row["mount_point"] else b"" for row in volumes] == [
+        volume.mount_point for volume in made.volumes
+    ]
+
+
 def test_hostile_names_and_numbers_survive() -> None:
     """Any name comes back exactly; numbers beyond 64 bits are text or null, not an error."""
     made = hostile_result()
     with opened(made) as database:
         names = {path_of(row) for row in database.execute("select path, path_base64 from files")}
-        assert names == {path for g in made.groups for file in g.files for path in (file.path, *file.links)}
+        assert names == {path for g in made.groups for file in g.files for path in file.names}
         assert ("18446744073709551617",) in [tuple(row) for row in database.execute("select inode from files")]
     late = made.groups[0].files[0]._replace(modified_ns=2**64)
-    huge = replace(made, groups=[replace(made.groups[0], files=(late, *made.groups[0].files[1:]))])
+    huge = replace(made, groups=GroupList([replace(made.groups[0], files=(late, *made.groups[0].files[1:]))]))
     with opened(huge) as database:
         assert database.execute("select count(*) from files where modified_ns is null").fetchone()[0] == 1
     with opened(result([group(1, 2**63, [b"/data/a", b"/data/b"])])) as database:
@@ -86,7 +113,7 @@ def test_hostile_names_and_numbers_survive() -> None:
 
 def test_the_view_tells_the_worst_folders() -> None:
     """Each physical file bears an equal share of what its group wastes; the worst folder comes first."""
-    linked = File(b"/data/b/2", 1, 1, 1, (b"/data/c/link",))
+    linked = File(b"/data/b/2", 1, 1, 1, links=(b"/data/c/link",))
     groups = [
         group(1, 900, [b"/data/a/1", b"/data/a/2", b"/data/b/1"]),
         Group(2, 100, "sha256", b"x" * 32, (linked, File(b"/data/b/3", 1, 1, 2))),

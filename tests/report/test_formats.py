@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from dedupe.errors import UsageError
 from dedupe.report import FORMATS, Style, format_for
 from dedupe.report.csv_report import COLUMNS
-from dedupe.report.text import _REASONS
+from dedupe.report.text import _KINDS, _REASONS, proofs
 from dedupe.report.units import binary_size, counted, percent, utc_time
-from dedupe.result import FolderCount, Problem, ProblemKind, ScanResult, SkipReason
+from dedupe.result import FolderCount, GroupList, NameKind, Problem, ProblemKind, Proof, ScanResult, SkipReason
 from tests.report_helpers import few, group, hostile_result, rendered, result, results
 
 
@@ -60,12 +60,19 @@ def test_text_tells_groups_sums_skips_and_problems() -> None:
         problems,
         {SkipReason.SYMLINK: 1, SkipReason.EMPTY: 1203},
     )
-    files = tuple(file._replace(links=(file.path + b"2",)) for file in made.groups[0].files[:1])
-    made = replace(made, groups=[replace(made.groups[0], files=(*files, *made.groups[0].files[1:])), made.groups[1]])
+    files = tuple(
+        file._replace(links=(file.path + b"2",), symlinks=(b"/data/a3",), mounted=(b"/mnt/a",))
+        for file in made.groups[0].files[:1]
+    )
+    made = replace(
+        made, groups=GroupList([replace(made.groups[0], files=(*files, *made.groups[0].files[1:])), made.groups[1]])
+    )
     assert rendered("text", made).decode().splitlines() == [
         "Group 1: 2 files of 3.0 MiB, 3.0 MiB reclaimable",
         "  /data/a",
         "    = /data/a2 (hard link)",
+        "    = /data/a3 (symbolic link)",
+        "    = /mnt/a (same folder mounted twice)",
         "  /data/b",
         "",
         "Group 2: 3 empty files, equal only in holding nothing",
@@ -88,9 +95,23 @@ def test_text_without_duplicates_says_so() -> None:
     assert rendered("text", result()).decode().splitlines() == ["No duplicates.", "Looked at 0 files, 0 bytes."]
 
 
+def test_text_says_how_many_groups_stand_by_memory() -> None:
+    """A group is as well proven as its weakest file; a report that does not say is no proof."""
+    groups = [group(number, 5, [b"/%d/a" % number, b"/%d/b" % number]) for number in range(1, 1205)]
+    for at, proof in ((0, Proof.REMEMBERED), (1, Proof.HASHED), (2, None)):
+        files = groups[at].files
+        groups[at] = replace(groups[at], files=(files[0], files[1]._replace(proof=proof)))
+    assert proofs(result(groups)) == (
+        "Proof of 1,202 groups: read now; 1 group: at least one file stands by a remembered digest; "
+        "1 group: the report does not say."
+    )
+    assert proofs(result()) == "No group needed a proof."
+
+
 def test_every_reason_has_words() -> None:
     """Text never meets a reason for which it has no words."""
     assert set(_REASONS) == set(SkipReason)
+    assert set(_KINDS) == set(NameKind)
 
 
 def test_text_tells_folders_where_asked() -> None:
@@ -134,7 +155,7 @@ def test_text_shows_one_line_a_name() -> None:
     """A name with a new line, a bidi mark or a carriage return cannot make or change a line."""
     made = hostile_result()
     lines = rendered("text", made, Style(all_problems=True)).decode().splitlines()
-    names = sum(1 + len(file.links) for each in made.groups for file in each.files)
+    names = sum(len(file.names) for each in made.groups for file in each.files)
     assert (
         sum(line.startswith("  /data/") and ": permission, " not in line for line in lines)
         + sum(line.startswith("    = ") for line in lines)
@@ -147,28 +168,33 @@ def read_csv(data: bytes, encoding: str = "utf-8") -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(data.decode(encoding), newline=""), strict=True))
 
 
+def exact_path(row: dict[str, str]) -> bytes:
+    """Return the bytes of a row's path."""
+    return base64.b64decode(row["path_base64"]) or row["path"].encode()
+
+
 @few
 @given(results())
 def test_csv_gives_back_every_name(made: ScanResult) -> None:
     """Rows read back by the standard library name exactly the files of the result, in its order."""
     rows = read_csv(rendered("csv", made))
     expected = [
-        (str(each.id), str(number), str(each.size), path)
+        (str(each.id), str(number), str(each.size), kind, path, "/data" if file.root == 0 else "")
         for each in made.groups
         for number, file in enumerate(each.files, 1)
-        for path in (file.path, *file.links)
+        for kind, names in zip(
+            ("file", *NameKind), ((file.path,), file.links, file.symlinks, file.mounted), strict=True
+        )
+        for path in names
     ]
-    found = [
-        (row["group"], row["file"], row["size"], base64.b64decode(row["path_base64"]) or row["path"].encode())
-        for row in rows
-    ]
+    found = [(*map(row.get, ("group", "file", "size", "kind")), exact_path(row), row["root"]) for row in rows]
     assert found == expected
 
 
 def test_csv_has_its_columns_marks_and_line_ends() -> None:
     """The header is the contract's, a file starts with the mark that Excel needs, lines end as RFC 4180 says."""
     made = hostile_result()
-    assert ",".join(COLUMNS) == "group,file,size,algorithm,digest,modified,path,path_base64"
+    assert ",".join(COLUMNS) == "group,file,size,algorithm,digest,modified,path,path_base64,kind,root"
     assert rendered("csv", made, Style(to_file=True)) == b"\xef\xbb\xbf" + rendered("csv", made)
     assert rendered("csv", made).startswith(",".join(COLUMNS).encode() + b"\r\n")
     assert rendered("csv", result()) == ",".join(COLUMNS).encode() + b"\r\n"

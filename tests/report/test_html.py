@@ -12,13 +12,24 @@ from html.parser import HTMLParser
 from importlib import resources
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dedupe.digests.base import BackendChoice
 from dedupe.report import format_for, html, htmltext
 from dedupe.report.base import Style
-from dedupe.result import File, FolderCount, Group, Problem, ProblemKind, ScanResult, SkipReason, Totals
+from dedupe.result import (
+    File,
+    FolderCount,
+    Group,
+    GroupList,
+    Problem,
+    ProblemKind,
+    Proof,
+    ScanResult,
+    SkipReason,
+    Totals,
+)
 
 HOSTILE = (
     b"<img src=x onerror=alert(1)>.bin",
@@ -34,7 +45,7 @@ HOSTILE = (
 
 def group(number: int, *paths: bytes, size: int = 1000, links: tuple[bytes, ...] = ()) -> Group:
     """Make a group of files that differ in their paths only."""
-    files = [File(path, 1_600_000_000_123_456_789, 1, place, links) for place, path in enumerate(paths)]
+    files = [File(path, 1_600_000_000_123_456_789, 1, place, links=links) for place, path in enumerate(paths)]
     return Group(number, size, "sha256", hashlib.sha256(paths[0]).digest(), files)
 
 
@@ -56,7 +67,7 @@ def result(*groups: Group, problems: tuple[Problem, ...] = (), roots: tuple[byte
         confirm="sha256",
         backend=BackendChoice("hashlib", "the only one"),
         totals=totals,
-        groups=groups,
+        groups=GroupList(groups),
         problems=problems,
     )
 
@@ -91,7 +102,7 @@ def paths_of(data: dict) -> list[list[bytes]]:
     found = []
     for row in data["groups"]:
         name, paths = None, []
-        for at in range(4, len(row), 3):
+        for at in range(4, len(row), 5):
             name = row[at + 1] or name
             paths.append(path_at(data, row[at], name))
         found.append(paths)
@@ -132,6 +143,7 @@ odd = st.sampled_from(
 )
 
 
+@settings(deadline=None)
 @given(st.lists(st.lists(posix | windows | odd, min_size=2, max_size=4), max_size=4))
 def test_any_path_comes_back_exactly(groups: list[list[bytes]]) -> None:
     """Whatever bytes a path has, the embedded data gives them back."""
@@ -147,11 +159,27 @@ def test_numbers_digest_and_links_come_back() -> None:
     assert row[:2] == [7, 2**40]
     assert data["algorithms"][row[2]] == "sha256"
     assert bytes.fromhex(row[3]) == one.digest
-    assert row[6] == row[9] == 1_600_000_000_123_456
-    assert row[8] == 0  # the same name as before is not written twice
-    assert [(g, file, path_at(data, *rest)) for g, file, *rest in data["links"]] == [
-        (0, 0, b"/data/\xff"),
-        (0, 1, b"/data/\xff"),
+    assert row[6] == row[11] == 1_600_000_000_123_456
+    assert row[10] == 0  # the same name as before is not written twice
+    assert [(g, file, data["kinds"][kind], path_at(data, *rest)) for g, file, kind, *rest in data["links"]] == [
+        (0, 0, "hard link", b"/data/\xff"),
+        (0, 1, "hard link", b"/data/\xff"),
+    ]
+
+
+def test_kinds_of_names_roots_and_proofs_come_back() -> None:
+    """What a further name is, which root a file was found below and how it was proven are in the data."""
+    one = group(1, b"/data/a", b"/data/b")
+    first = one.files[0]._replace(root=1, proof=Proof.REMEMBERED, symlinks=(b"/data/s",), mounted=(b"/mnt/a",))
+    made = replace(result(replace(one, files=(first, one.files[1]))), roots=(b"/x", b"/data"))
+    data = data_of(page_of(made))
+    (row,) = data["groups"]
+    assert data["roots"][row[7]] == "/data"
+    assert data["proofs"][row[8]] == "remembered"
+    assert row[12:] == [-1, -1]
+    assert [(data["kinds"][kind], path_at(data, *rest)) for _, _, kind, *rest in data["links"]] == [
+        ("symbolic link", b"/data/s"),
+        ("mounted", b"/mnt/a"),
     ]
 
 

@@ -17,7 +17,7 @@ import struct
 import sys
 import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -27,7 +27,7 @@ import pytest
 from dedupe.digests.base import BackendChoice
 from dedupe.report.base import Style
 from dedupe.report.html import render
-from dedupe.result import File, Group, Problem, ProblemKind, ScanResult, Totals
+from dedupe.result import File, Group, GroupList, Problem, ProblemKind, Proof, ScanResult, Totals
 from tests.conftest import need
 
 MANY = 100_000
@@ -49,7 +49,7 @@ DATES = (1_500_000_000, 1_700_000_000, 1_600_000_000)
 
 def group(number: int, *paths: bytes, size: int = 1000, links: tuple[bytes, ...] = ()) -> Group:
     """Make a group whose copies have the dates of `DATES` in turn: the second is the newest, the first the oldest."""
-    files = [File(path, DATES[place % 3] * 10**9, 1, place, links) for place, path in enumerate(paths)]
+    files = [File(path, DATES[place % 3] * 10**9, 1, place, links=links) for place, path in enumerate(paths)]
     return Group(number, size, "sha256", hashlib.sha256(b"%d" % number).digest(), files)
 
 
@@ -68,7 +68,7 @@ def scan_of(*groups: Group, roots: tuple[bytes, ...] = (b"/data",), notes: tuple
         confirm="sha256",
         backend=BackendChoice("hashlib", "the only one"),
         totals=totals,
-        groups=groups,
+        groups=GroupList(groups),
         problems=[Problem(roots[0] + b"/x", ProblemKind.PERMISSION, "Permission denied")],
         notes=notes,
     )
@@ -382,6 +382,32 @@ def test_at_least_one_copy_always_stays(open_page: Any, tmp_path: Path) -> None:
     assert opened.page.is_disabled("#save")
     opened.page.click("#undo")
     assert opened.kept() == ["/data/c/x.mkv"]
+
+
+def test_a_copy_says_what_its_names_are_and_how_it_was_proven(open_page: Any, tmp_path: Path) -> None:
+    """Each further name has its kind, in the page and in the marks; copies and groups say read now or remembered."""
+    one, two = group(1, b"/data/a", b"/mnt/b"), group(2, b"/data/c", b"/data/d", size=10)
+    first = one.files[0]._replace(links=(b"/data/h",), symlinks=(b"/data/s",), mounted=(b"/mnt/a",))
+    files = (first._replace(root=0, proof=Proof.REMEMBERED), one.files[1]._replace(root=1, proof=Proof.COMPARED))
+    opened = open_page(scan_of(replace(one, files=files), two, roots=(b"/data", b"/mnt")))
+    opened.page.locator("#rows [role=row]").first.click()
+    names = opened.page.locator("#copies .other-name").all_inner_texts()
+    assert [name.replace("\u200b", "") for name in names] == [
+        "same file, other name (hard link): /data/h",
+        "same file, by a symbolic link: /data/s",
+        "same file, same folder mounted twice: /mnt/a",
+    ]
+    assert opened.page.locator("#copies .proof").all_inner_texts() == ["remembered", "read now"]
+    assert opened.page.locator("#copies .root").all_inner_texts() == ["in /data", "in /mnt"]
+    assert opened.page.locator("#digest").inner_text().endswith(" · remembered")
+    opened.rule("newest")
+    saved = opened.save(tmp_path / "marks.json")
+    (record,) = saved["groups"][0]["redundant"]
+    assert (record["links"], record["symlinks"], record["mounted"]) == (
+        [{"path": "/data/h"}],
+        [{"path": "/data/s"}],
+        [{"path": "/mnt/a"}],
+    )
 
 
 def test_marks_tell_what_a_later_command_must_verify(open_page: Any, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import importlib
 import json
 import sys
@@ -12,11 +13,13 @@ from importlib import resources
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from dedupe.report import Style
+from dedupe.errors import DedupeError
+from dedupe.report import FORMATS, Style
 from dedupe.report.read.loader import load_report
-from dedupe.result import FolderCount, Problem, ProblemKind, ScanResult
+from dedupe.result import File, FolderCount, Problem, ProblemKind, ScanResult
 from tests.report_helpers import HOSTILE, few, group, hostile_result, rendered, result, results
 
 SCHEMA = json.loads(resources.files("dedupe.report").joinpath("schema.json").read_text("utf-8"))
@@ -63,15 +66,19 @@ def test_the_keys_are_the_contract() -> None:
     made = replace(result([group(1, 5, [b"/data/a", b"/data/b"])]), folders={b"/data": FolderCount(3, 20, 1)})
     text = rendered("json", made).decode()
     assert text.splitlines() == [
-        '{"schema": "dedupe-report/1", "version": "0.1.0", "started": "2026-01-02T03:04:05Z", "seconds": 1.25, '
-        '"roots": ["/data"], "confirm": "sha256", "backend": {"name": "hashlib", "reason": "the only one here"}, '
+        '{"schema": "dedupe-report/2", "version": "0.1.0", "started": "2026-01-02T03:04:05Z", "seconds": 1.25, '
+        '"roots": ["/data"], "volumes": [{"id": "uuid:1234", "label": "photos", "file_system": "ext4", '
+        '"mount_point": "/"}], "confirm": "sha256", "backend": {"name": "hashlib", "reason": "the only one here"}, '
         '"notes": [],',
         '"totals": {"files": 2, "bytes": 10, "skipped": {}, "groups": 1, "redundant_files": 1, '
         '"reclaimable_bytes": 5, "bytes_read": 0, "cache_hits": 0, "problems": 0},',
         '"groups": [',
-        f'{{"id": 1, "size": 5, "algorithm": "sha256", "digest": "{"ab" * 32}", "reclaimable_bytes": 5, "files": ['
-        '{"path": "/data/a", "modified_ns": 1700000000123456789, "device": "2049", "inode": "100", "links": []}, '
-        '{"path": "/data/b", "modified_ns": 1700000000123456790, "device": "2049", "inode": "101", "links": []}]}],',
+        f'{{"id": 1, "size": 5, "algorithm": "sha256", "digest": "{"ab" * 32}", "proof": "compared", '
+        '"reclaimable_bytes": 5, "files": ['
+        '{"path": "/data/a", "modified_ns": 1700000000123456789, "device": "2049", "inode": "100", "root": 0, '
+        '"volume": 0, "proof": "compared", "links": [], "symlinks": [], "mounted": []}, '
+        '{"path": "/data/b", "modified_ns": 1700000000123456790, "device": "2049", "inode": "101", "root": 0, '
+        '"volume": 0, "proof": "compared", "links": [], "symlinks": [], "mounted": []}]}],',
         '"problems": [],',
         '"folders": [',
         '{"path": "/data", "files": 3, "bytes": 20, "left_out": 1}]}',
@@ -93,6 +100,8 @@ def test_only_inexact_texts_have_base64() -> None:
     }
     links = document["groups"][1]["files"][0]
     assert len(links["links_base64"]) == len(links["links"])
+    assert links["mounted_base64"] == [base64.b64encode(b"/mnt/\xff").decode(), None]
+    assert [volume.get("mount_point") for volume in document["volumes"]] == [None, "/media/\\xe9"]
     assert document["roots_base64"] == [None, base64.b64encode(b"/caf\xe9").decode()]
 
 
@@ -168,6 +177,70 @@ def test_json_is_fast_and_comes_in_pieces() -> None:
     assert longest < 200_000
 
 
+def test_a_report_of_the_first_schema_is_read() -> None:
+    """What a report of version 0.1 does not say is not known; written again, it is one of today's."""
+    file = '{{"path": "/data/{}", "modified_ns": 1, "device": "2", "inode": "{}", "links": [{}]}}'
+    files = ", ".join((file.format("a", 3, '"/data/c"'), file.format("b", 4, "")))
+    written = (
+        '{"schema": "dedupe-report/1", "version": "0.1.0", "started": "2026-01-02T03:04:05Z", "seconds": 1.25, '
+        '"roots": ["/data"], "confirm": "sha256", "backend": {"name": "hashlib", "reason": "the only one here"}, '
+        '"notes": [], "totals": {"files": 2, "bytes": 10, "skipped": {}, "groups": 1, "redundant_files": 1, '
+        '"reclaimable_bytes": 5, "bytes_read": 0, "cache_hits": 0, "problems": 0}, "groups": [{"id": 1, "size": 5, '
+        f'"algorithm": "sha256", "digest": "abcd", "reclaimable_bytes": 5, "files": [{files}]}}], "problems": [], '
+        '"folders": []}'
+    ).encode()
+    read = load_report(written, b"old.json")
+    assert list(read.groups[0].files) == [File(b"/data/a", 1, 2, 3, links=(b"/data/c",)), File(b"/data/b", 1, 2, 4)]
+    assert (read.volumes, read.groups[0].proof) == ((), None)
+    again = rendered("json", read)
+    assert again.startswith(b'{"schema": "dedupe-report/2"')
+    assert load_report(again, b"new.json") == read
+
+
+def test_folders_that_say_nothing_are_not_taken() -> None:
+    """A folder without a copy below it is left out on the way in, as it is on the way out."""
+    document = json.loads(rendered("json", hostile_result()))
+    document["folders"] = [{"path": path, "files": 1, "bytes": 2, "left_out": 3} for path in ("/data", "/data/", "/no")]
+    read = load_report(json.dumps(document).encode(), b"r.json")
+    assert read.folders == {b"/data": FolderCount(1, 2, 3)}
+
+
+_PLACES = [
+    "schema", "version", "started", "seconds", "roots", "roots.0", "volumes.0", "volumes.0.id", "volumes.0.mount_point",
+    "confirm", "backend.name", "notes.0", "totals.files", "totals.bytes", "totals.skipped", "totals.problems", "groups",
+    "groups.0.id", "groups.0.size", "groups.0.algorithm", "groups.0.digest", "groups.0.proof", "groups.0.files",
+    "groups.0.files.0.path", "groups.0.files.1.path", "groups.0.files.1.path_base64", "groups.0.files.0.modified_ns",
+    "groups.0.files.0.device", "groups.0.files.0.inode", "groups.0.files.0.root", "groups.0.files.0.volume",
+    "groups.0.files.0.links", "groups.1.files.0.symlinks", "groups.1.files.0.mounted", "groups.1.id", "groups.2",
+    "problems.0.kind", "problems.0.message", "problems.0.path", "folders", "folders.0.path", "folders.0.files",
+]  # fmt: skip
+_ODD = ("", "/", "/a", "/data/a", "C:\\", "\\\\s\\t", "\ud800", "\0", "//", "/a//b", "5", "00")
+_numbers = st.sampled_from([-1, 0, 1, 2, 5, 2**53, 2**63 - 1, 2**63, 2**64, 2**99, 2**100, -(2**70), 0.5, 1e300, True])
+_texts = st.text(max_size=5) | st.sampled_from(
+    ["", "/", "/a", "/data/a", "C:\\", "\\\\s\\t", "\ud800", "\0", "//", "/a//b", "5", "00"]
+)
+_values = st.none() | _numbers | _texts | st.lists(_texts, max_size=2) | st.just({}) | st.just(...)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(st.tuples(st.sampled_from(_PLACES), _values), min_size=1, max_size=3))
+def test_what_is_taken_can_be_written_and_is_taken_again(changes: list[tuple[str, object]]) -> None:
+    """However a report was changed, it is refused in one sentence, or every format can be made of it and JSON read."""
+    counts = {b"/data": FolderCount(9, 99, 1)}
+    document = json.loads(rendered("json", replace(hostile_result(), folders=counts)))
+    for where, value in changes:
+        with contextlib.suppress(LookupError, TypeError):  # the place went with an earlier change
+            change(document, where, value)
+    try:
+        taken = load_report(json.dumps(document).encode(), b"r.json")
+    except DedupeError:
+        return
+    style = Style(folders=True, all_problems=True)
+    for name in FORMATS:
+        rendered(name, taken, style)
+    assert load_report(rendered("json", taken, style), b"r.json") == taken
+
+
 def change(document: dict[str, Any], where: str, value: object) -> None:
     """Set, or with ... remove, a value by its dotted place."""
     *steps, last = where.split(".")
@@ -184,7 +257,7 @@ def change(document: dict[str, Any], where: str, value: object) -> None:
 @pytest.mark.parametrize(
     ("where", "value", "words"),
     [
-        ("schema", "dedupe-report/2", "this version reads"),
+        ("schema", "dedupe-report/3", "this version reads"),
         ("schema", 1, "this version reads"),
         ("roots", "/data", "'roots' that is a list"),
         ("roots", [1], "no text"),
@@ -211,6 +284,42 @@ def change(document: dict[str, Any], where: str, value: object) -> None:
         ("groups.0.files.1.inode", 5, "'inode' that is text"),
         ("groups.0.files.1.inode", "-5", "no number"),
         ("groups.0.files.1.links", ["/x"], None),
+        ("groups.0.files.1.links", ["/data/a"], "path that was there before: /data/a"),
+        ("groups.0.files.1.symlinks", ["/x", "/x"], "path that was there before: /x"),
+        ("groups.0.files.1.path", "/data/ leading", "path that was there before"),
+        ("groups.0.files.1.path", "data/x", "not absolute: data/x"),
+        ("groups.0.files.1.path", "1:\\x", "not absolute"),
+        ("groups.0.files.1.mounted", ..., "'mounted' that is a list"),
+        ("groups.0.files.1.root", 2, "lists 2"),
+        ("groups.0.files.1.root", -1, "negative 'root'"),
+        ("groups.0.files.1.root", ..., "'root' that is a whole number"),
+        ("groups.0.files.1.volume", "0", "'volume' that is a whole number"),
+        ("groups.0.files.1.proof", "guessed", "'guessed'"),
+        ("groups.0.files.1.proof", "remembered", "not the weakest"),
+        ("groups.0.proof", None, "not the weakest"),
+        ("groups.0.proof", ..., "'proof' that is text"),
+        ("groups.0.files.1.modified_ns", 2**100, "no date"),
+        ("groups.0.id", 0, "'id' of 0"),
+        ("groups.1.id", 1, "two groups with the id 1"),
+        ("groups.0.size", 4097, "make other 'reclaimable_bytes'"),
+        ("groups.0.algorithm", "sha\ud800", "not valid Unicode"),
+        ("groups.0.digest", "", "not hexadecimal"),
+        ("groups.0.digest", "ab cd", "not hexadecimal"),
+        ("started", "\udce9", "not valid Unicode"),
+        ("version", "\udce9", "not valid Unicode"),
+        ("confirm", "\udce9", "not valid Unicode"),
+        ("backend.reason", "\udce9", "not valid Unicode"),
+        ("notes.0", "\udce9", "not valid Unicode"),
+        ("problems.0.message", "\udce9", "not valid Unicode"),
+        ("problems", [], "'problems'"),
+        ("totals.groups", 4, "its lists make 3"),
+        ("totals.redundant_files", 1, "'redundant_files'"),
+        ("totals.reclaimable_bytes", 1, "'reclaimable_bytes'"),
+        ("volumes", ..., "'volumes' that is a list"),
+        ("volumes.0.label", "\udce9", "not valid Unicode"),
+        ("volumes.0.mount_point", "", "cannot be read"),
+        ("volumes.0.mount_point", ..., "'mount_point' that is text"),
+        ("seconds", 2**90, None),
         ("groups.0.files.1.links_base64", [None], "as many"),
         ("problems.0.kind", "aliens", "'aliens'"),
         ("folders", [{"path": "/data"}], "folders number 1"),

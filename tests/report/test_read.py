@@ -1,4 +1,4 @@
-"""Reading saved reports: which program wrote one, what a broken one is told, and what peers really write."""
+"""Reading saved reports: which program wrote one, what a broken one is told, and what other finders really write."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dedupe.errors import DedupeError, NothingUsableError, UsageError
+from dedupe.report import FORMATS
 from dedupe.report.read.loader import load_report
 from dedupe.result import ScanResult
 from tests.conftest import need
@@ -31,7 +32,7 @@ NAMES = (
     b"back\\x41",
     b"[2011] x",
 )
-RAW = (b"caf\xe9.bin", b"new\nline")  # what not every peer can write down
+RAW = (b"caf\xe9.bin", b"new\nline")  # what not every finder can write down
 
 
 def make_tree(root: bytes, names: tuple[bytes, ...]) -> set[frozenset[bytes]]:
@@ -62,7 +63,7 @@ def groups_of(found: ScanResult, extra: bytes) -> set[frozenset[bytes]]:
     }
 
 
-PEERS = {
+FINDERS = {
     "fclones-json": (["fclones", "group", ".", "-f", "json"], NAMES + RAW),
     "fclones-csv": (["fclones", "group", ".", "-f", "csv"], NAMES + RAW),
     "rmlint": (["rmlint", "-o", "json:stdout", "."], NAMES + RAW),
@@ -74,12 +75,12 @@ PEERS = {
 }
 
 
-@pytest.mark.parametrize("peer", PEERS)
-def test_what_a_peer_writes_comes_back_as_the_same_groups(
-    peer: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("finder", FINDERS)
+def test_what_a_finder_writes_comes_back_as_the_same_groups(
+    finder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The peer's own output on a tree with hard links and hostile names leads to exactly that tree's groups."""
-    command, names = PEERS[peer]
+    """The finder's own output on a tree with hard links and hostile names leads to exactly that tree's groups."""
+    command, names = FINDERS[finder]
     program = shutil.which(command[0]) or shutil.which(command[0], path=os.path.expanduser("~/.cargo/bin"))
     if command[0] == "fclones" and not program:
         pytest.skip("fclones is in no Debian package: cargo install fclones")
@@ -89,7 +90,7 @@ def test_what_a_peer_writes_comes_back_as_the_same_groups(
     expected = make_tree(root, names)
     monkeypatch.chdir(os.fsdecode(root))
     written = subprocess.run([program, *command[1:]], capture_output=True, check=True, timeout=60).stdout
-    found = load_report(written, b"peer's")
+    found = load_report(written, b"finder's")
     assert groups_of(found, b"") == expected
     assert {group.size for group in found.groups} == {5000, 9000}
     assert found.totals.reclaimable_bytes == 5000 * len(names) + 9000
@@ -98,12 +99,12 @@ def test_what_a_peer_writes_comes_back_as_the_same_groups(
             status = os.lstat(file.path)
             assert (file.modified_ns, file.inode) == (status.st_mtime_ns, status.st_ino)
     assert found.folders == {}
-    assert found.notes[0].startswith(f"Read from a report of {command[0] if peer != 'jdupes' else 'fdupes'}") or (
-        peer == "jdupes-sizes"
+    assert found.notes[0].startswith(f"Read from a report of {command[0] if finder != 'jdupes' else 'fdupes'}") or (
+        finder == "jdupes-sizes"
     )
 
 
-def test_hard_links_of_a_peer_become_links(tmp_path: Path) -> None:
+def test_hard_links_of_a_finder_become_links(tmp_path: Path) -> None:
     """Names that the disk knows to be one file are one file of the result, and free nothing."""
     paths = [tmp_path / name for name in ("a", "b", "c")]
     paths[0].write_bytes(b"x")
@@ -116,11 +117,11 @@ def test_hard_links_of_a_peer_become_links(tmp_path: Path) -> None:
         (os.fsencode(paths[1]), ()),
     ]
     only_links = b"1 byte each:\n" + os.fsencode(paths[0]) + b"\n" + os.fsencode(paths[2]) + b"\n"
-    assert load_report(only_links, b"list").groups == []
+    assert list(load_report(only_links, b"list").groups) == []
 
 
 def test_a_report_from_elsewhere_keeps_what_it_says() -> None:
-    """Files that are not here keep the peer's sizes and dates, and a note says so."""
+    """Files that are not here keep the finder's sizes and dates, and a note says so."""
     written = b"""[{"description": "rmlint json-dump of lint files", "checksum_type": "blake2b", "version": "2.9.0"},
     {"type": "emptyfile", "path": "/gone/e", "size": 0},
     {"type": "duplicate_file", "path": "/gone/caf\xe9", "size": 7, "checksum": "ab", "inode": 5, "disk_id": 3,
@@ -193,6 +194,23 @@ HEADER = b'{"header": {"base_dir": "/"}, "groups": '
             NothingUsableError,
             "without a name",
         ),
+        (HEADER + b'[{"file_len": 1, "file_hash": "aa", "files": [7, "/a"]}]}', NothingUsableError, "no text"),
+        (HEADER + b'[{"file_len": 1, "file_hash": "", "files": ["/a", "/b"]}]}', NothingUsableError, "not hexadecimal"),
+        (
+            HEADER + b'[{"file_len": 1, "file_hash": "aa", "files": ["/a", "/b", "/a"]}]}',
+            NothingUsableError,
+            "path that was there before: /a",
+        ),
+        (
+            HEADER.replace(b'"/"', b'"some/folder"') + b'[{"file_len": 1, "file_hash": "aa", "files": ["a", "b"]}]}',
+            NothingUsableError,
+            "not absolute: some/folder/a",
+        ),
+        (
+            HEADER.replace(b'"/"', b'"/", "timestamp": "\\ud800"') + b"[]}",
+            NothingUsableError,
+            "a time that is not valid Unicode",
+        ),
         (b'{"matchSets": 5}', NothingUsableError, "'matchSets' that is a list"),
         (b'{"matchSets": [5]}', NothingUsableError, "match set 1 is no object"),
         (b'{"matchSets": [{"fileSize": 1, "fileList": [5]}]}', NothingUsableError, "match set 1 has a file"),
@@ -200,13 +218,16 @@ HEADER = b'{"header": {"base_dir": "/"}, "groups": '
         (b'size,hash,count,files\n5,ab,2,"/a,/b\n', NothingUsableError, "no CSV"),
         ("size,hash,count,files\n\u00b2,ab,2,/a,/b\n".encode(), NothingUsableError, "row 1 has not"),
         (b"size,hash,count,files\n" + b"9" * 5000 + b",ab,2,/a,/b\n", NothingUsableError, "row 1 has not"),
+        (b"size,hash,count,files\n9223372036854775808,ab,2,/a,/b\n", NothingUsableError, "too large"),
+        (b"9999999999999999999 bytes each:\n/a\n/b\n", NothingUsableError, "too large"),
+        (b"1 byte each:\n/a\n/b\n\n1 byte each:\n/b\n/c\n", NothingUsableError, "was there before: /b"),
         (b"9" * 5000 + b" bytes each:\n/a\n/b\n", UsageError, "no report of dedupe"),
         (RMLINT + b'"mtime": Infinity, "inode": 1}]', NothingUsableError, "no date"),
         (RMLINT + b'"mtime": 1, "inode": "x"}]', NothingUsableError, "'inode'"),
         (b'{"matchSets": [{"fileSize": %d, "fileList": []}]}' % 2**101, NothingUsableError, "too large"),
         (b"# Report by fclones 0.35.0\n", UsageError, "--format json"),
         (
-            b"\xef\xbb\xbfgroup,file,size,algorithm,digest,modified,path,path_base64\r\n",
+            b"\xef\xbb\xbfgroup,file,size,algorithm,digest,modified,path,path_base64,kind,root\r\n",
             UsageError,
             "use the JSON report",
         ),
@@ -252,10 +273,30 @@ def test_any_bytes_are_judged_calmly() -> None:
         assert "\n" not in judged(begins[number % len(begins)] + tail)
 
 
-def test_an_empty_list_is_a_report_without_groups() -> None:
-    """Fdupes prints nothing where there is nothing."""
-    assert load_report(b"", b"r").groups == []
-    assert load_report(b"\n", b"r").groups == []
+@pytest.mark.parametrize("data", [b"", b"\n", b" \r\n\t\n", b"\xef\xbb\xbf"])
+def test_an_empty_file_is_no_report(data: bytes) -> None:
+    """A list that was never written is not taken for one that says "no duplicates"."""
+    with pytest.raises(UsageError, match=r"^r is empty, and so no report of dedupe .*\.$"):
+        load_report(data, b"r")
+
+
+def test_a_finders_report_can_be_written_and_read_again(tmp_path: Path) -> None:
+    """Whatever is taken from another finder is taken back from our own JSON of it, the same."""
+    paths = [os.fsencode(tmp_path / name) for name in "abc"]
+    for path in paths:
+        _write(path, b"x")
+    os.link(paths[0], paths[0] + b" too")
+    for data in (
+        b"1 byte each:\n" + b"\n".join([*paths, paths[0] + b" too"]) + b"\n",
+        b"size,hash,count,files\n9223372036854775807,AB,2,/gone/1,/gone/2\n",
+        b'[{"description": "rmlint"}, {"type": "duplicate_file", "path": "/a\xff", "size": 1, "mtime": 9e18}, '
+        b'{"type": "duplicate_file", "path": "/b", "size": 1, "inode": 340282366920938463463374607431768211455}]',
+    ):
+        taken = load_report(data, b"r")
+        assert len(taken.groups) == 1
+        for name in FORMATS:
+            rendered(name, taken)
+        assert load_report(rendered("json", taken), b"r") == taken
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ from dedupe.result import NameKind
 from dedupe.scan.unite import unite_hard_links
 from dedupe.storage import file_stat
 from dedupe.storage.file_stat import FileStat
-from dedupe.walk.scanner import located
+from dedupe.walk.mount_points import located
 from dedupe.walk.walker import walk
 from dedupe.workers.pool import Pool
 from tests.conftest import write

@@ -69,56 +69,11 @@ def test_memory_does_not_rotate(tmp_path: Path) -> None:
         assert not rotates(write(top / "file", b"x"))
 
 
-def block(sys_folder: Path, number: str, name: str, rotational: int, **words: str) -> Path:
-    """Add a block device to a folder that looks like /sys, with further files by their paths, `__` for a slash."""
-    folder = sys_folder / "devices" / name
-    for place, word in {"dev": number, "queue__rotational": str(rotational), **words}.items():
-        write(folder / place.replace("__", "/"), f"{word}\n".encode())
-    (folder / "slaves").mkdir()
-    link = sys_folder / "dev/block" / number
-    link.parent.mkdir(parents=True, exist_ok=True)
-    link.symlink_to(folder)
-    return folder
-
-
-def test_which_claims_to_rotate_are_believed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A disk is believed, its partitions share its head, virtual disks are not believed, nor is what lies on them only.
-
-    Not every machine can map devices or has such disks: this tree has the form of Linux's /sys.
-    """
-    monkeypatch.setattr(mounts, "_SYS", str(tmp_path))
-    disk = block(tmp_path, "8:0", "sda", 1, device__vendor="ATA", device__model="WDC WD40EFRX-68N")
-    write(disk / "sda1/partition", b"1\n")
-    write(disk / "sda1/dev", b"8:1\n")
-    (tmp_path / "dev/block/8:1").symlink_to(disk / "sda1")
-    flash = block(tmp_path, "259:0", "nvme0n1", 0)
-    virtual = block(tmp_path, "254:0", "vda", 1)
-    block(tmp_path, "202:0", "xvda", 1)
-    block(tmp_path, "8:16", "sdb", 1, device__vendor="ATA", device__model="QEMU HARDDISK")
-    block(tmp_path, "8:32", "sdc", 1, device__vendor="Msft", device__model="Virtual Disk")
-    on_disk = block(tmp_path, "253:0", "dm-0", 1)
-    (on_disk / "slaves/sda1").symlink_to(disk / "sda1")
-    on_virtual = block(tmp_path, "253:1", "dm-1", 1)
-    (on_virtual / "slaves/vda").symlink_to(virtual)
-    twice = block(tmp_path, "253:2", "dm-2", 1)
-    (twice / "slaves/dm-1").symlink_to(on_virtual)
-    raid = block(tmp_path, "9:0", "md0", 1)
-    (raid / "slaves/nvme0n1").symlink_to(flash)
-    (raid / "slaves/dm-0").symlink_to(on_disk)
-    block(tmp_path, "7:0", "loop0", 1, loop__backing_file="/has/been (deleted)")
-    numbers = (
-        *((8, 0), (8, 1), (259, 0), (254, 0), (202, 0), (8, 16), (8, 32)),
-        *((253, 0), (253, 1), (253, 2), (9, 0), (7, 0), (8, 99)),
-    )
-    found = {number for number in numbers if mounts.rotates(os.makedev(*number), b"/")}
-    assert found == {(8, 0), (8, 1), (253, 0), (9, 0), (7, 0)}
-
-
 def test_a_mount_point_may_have_any_name(tmp_path: Path) -> None:
     """Spaces, line ends, backslashes and the like in a mount point's name hide nothing."""
     with memory(tmp_path / "a b\t\n\\040\x0b\x0c\r#é") as odd:
         mounts.forget()
-        assert mounts._table()[os.fsencode(odd)].kind == b"tmpfs"
+        assert mounts.file_system(os.fsencode(odd)) == b"tmpfs"
         assert mounts.may_map(os.fsencode(odd / "sub"))
 
 
@@ -164,5 +119,5 @@ def test_which_file_systems_are_of_the_network(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Those of a server or of FUSE wait; what FUSE has on a block device of its own waits for that alone."""
-    monkeypatch.setattr(mounts, "_mount_of", lambda _: mounts._Mount(kind.encode(), b"source"))
+    monkeypatch.setattr(mounts, "file_system", lambda _: kind.encode())
     assert (mounts.is_network(b"/f"), mounts.may_map(b"/f")) == (is_network, may_map)

@@ -6,6 +6,7 @@ files, and knows no share of a server: what needs them is judged on faked values
 
 from __future__ import annotations
 
+import errno
 import mmap
 import os
 import subprocess
@@ -15,7 +16,8 @@ from pathlib import Path
 
 import pytest
 
-from dedupe.storage import windows
+from dedupe.result import ProblemKind
+from dedupe.storage import file_stat, problems, windows
 from dedupe.storage.windows_paths import extended
 
 on_windows = pytest.mark.skipif(sys.platform != "win32", reason="asks Windows itself: .ci/windows runs it")
@@ -370,3 +372,64 @@ def test_junctions_are_not_followed(tmp_path: Path) -> None:
     assert windows.is_junction_or_link(found.attributes, found.reparse_tag)
     assert found.inode != target.inode
     assert windows.status(encoded(junction), follow=True) == target
+
+
+def _tagged(monkeypatch: pytest.MonkeyPatch, tag: int) -> None:
+    """Make Windows say of every file that it is a reparse point of this tag."""
+    found = windows._Tag(ARCHIVE | REPARSE_POINT, tag)
+    monkeypatch.setattr(windows, "_tag", lambda *_: found)
+
+
+@on_windows
+@pytest.mark.parametrize("tag", [0xA000_0003, 0xA000_000C, 0xA000_001D])
+def test_a_link_is_opened_only_if_links_are_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tag: int) -> None:
+    """What stands for another name is refused like a link elsewhere, and no handle to it is kept."""
+    path = write(tmp_path / "a")
+    _tagged(monkeypatch, tag)
+    with pytest.raises(OSError, match="a") as raised:
+        file_stat.open_file(path)
+    assert raised.value.errno == errno.ELOOP
+    assert problems.of_error(path, raised.value).kind == ProblemKind.CHANGED
+    fd = file_stat.open_file(path, follow=True)
+    assert os.read(fd, 100) == b"content"
+    os.close(fd)
+    os.remove(path)
+    assert not os.path.lexists(path)  # with a handle left it would only be marked as to be removed
+
+
+@on_windows
+@pytest.mark.parametrize("tag", [0x9000_601A, 0x8000_0013])
+def test_other_reparse_points_are_opened_for_their_content(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tag: int
+) -> None:
+    """A file that OneDrive has downloaded, or a deduplicated one, is opened again, for its content."""
+    path = write(tmp_path / "a")
+    _tagged(monkeypatch, tag)
+    flags: list[int] = []
+    usual = windows._open
+    monkeypatch.setattr(windows, "_open", lambda p, access, flag: flags.append(flag) or usual(p, access, flag))
+    fd = file_stat.open_file(path)
+    assert os.read(fd, 100) == b"content"
+    os.close(fd)
+    assert [bool(flag & windows._OPEN_REPARSE_POINT) for flag in flags] == [True, False]
+    os.remove(path)
+    assert not os.path.lexists(path)
+
+
+@on_windows
+def test_a_real_link_is_refused(tmp_path: Path) -> None:
+    """A symbolic link that Windows itself made is opened only where links are followed."""
+    path = write(tmp_path / "a")
+    link = tmp_path / "link"
+    try:
+        link.symlink_to(tmp_path / "a")
+    except OSError:
+        pytest.skip("making links needs a privilege")
+    if not os.path.lexists(link) or not os.lstat(link).st_reparse_tag:
+        pytest.skip("this Wine cannot make links")
+    with pytest.raises(OSError, match="link") as raised:
+        file_stat.open_file(encoded(link))
+    assert raised.value.errno == errno.ELOOP
+    fd = file_stat.open_file(encoded(link), follow=True)
+    assert windows.status_of(fd) == windows.status(path)
+    os.close(fd)

@@ -17,7 +17,7 @@ from dedupe.result import ProblemKind, SkipReason
 from dedupe.walk import scanner, walker
 from dedupe.walk.filters import Filters
 from dedupe.walk.listing import Listing, PendingFiles, PendingFolder
-from dedupe.walk.scanner import located
+from dedupe.walk.mount_points import located
 from dedupe.workers.pool import Pool
 from tests.conftest import write
 from tests.made_volumes import MOUNT

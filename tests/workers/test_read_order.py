@@ -28,7 +28,7 @@ from dedupe.find import find_duplicates
 from dedupe.progress import Silent
 from dedupe.storage import extents, file_stat, mounts
 from dedupe.storage.file_stat import FileStat
-from dedupe.walk.scanner import located
+from dedupe.walk.mount_points import located
 from dedupe.workers import pool, read_order
 from dedupe.workers.pool import Pool
 from dedupe.workers.read_order import Order, ReadOrder, ReadPlan, plan, readers

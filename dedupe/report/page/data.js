@@ -12,11 +12,13 @@ function bytesOf(base64) {
   return bytes;
 }
 
+const FILE_VALUES = 5; // folder, name, time, root, proof
+
 function columns(data) {
   const groups = data.groups.length;
   const first = new Uint32Array(groups + 1);
   data.groups.forEach((row, g) => {
-    first[g + 1] = first[g] + (row.length - 4) / 3;
+    first[g + 1] = first[g] + (row.length - 4) / FILE_VALUES;
   });
   const files = first[groups];
   const model = {
@@ -37,6 +39,8 @@ function columns(data) {
     folder: new Int32Array(files),
     time: new Float64Array(files),
     group: new Uint32Array(files),
+    root: new Int32Array(files),
+    proof: new Int8Array(files),
     name: new Array(files),
     exactName: new Map(),
     parent: new Int32Array(data.folders.length),
@@ -47,10 +51,10 @@ function columns(data) {
   };
   readFolders(model, data.folders);
   data.groups.forEach((row, g) => readGroup(model, row, g));
-  for (const [g, number, folder, name] of data.links) {
+  for (const [g, number, kind, folder, name] of data.links) {
     const file = first[g] + number;
     if (!model.links.has(file)) model.links.set(file, []);
-    model.links.get(file).push([folder, name]);
+    model.links.get(file).push([folder, name, kind]);
   }
   return model;
 }
@@ -72,14 +76,17 @@ function readGroup(model, row, g) {
   let newest = -Infinity;
   for (let i = 0; i < copies; i += 1) {
     const file = start + i;
-    name = row[5 + 3 * i] === 0 ? name : row[5 + 3 * i];
+    const [folder, ownName, time, root, proof] = row.slice(4 + FILE_VALUES * i, 4 + FILE_VALUES * (i + 1));
+    name = ownName === 0 ? name : ownName;
     const shown = shownName(name);
     if (shown !== name) model.exactName.set(file, name[1]);
     model.name[file] = shown;
-    model.folder[file] = row[4 + 3 * i];
-    model.time[file] = row[6 + 3 * i];
+    model.folder[file] = folder;
+    model.time[file] = time;
+    model.root[file] = root;
+    model.proof[file] = proof;
     model.group[file] = g;
-    newest = Math.max(newest, row[6 + 3 * i]);
+    newest = Math.max(newest, time);
   }
   [model.id[g], model.size[g], model.algorithm[g], model.digest[g]] = row;
   model.copies[g] = copies;
@@ -95,6 +102,15 @@ function shownName(name) {
 
 const folderText = (model, folder) => (folder < 0 ? "" : model.folderPath[folder]);
 const pathText = (model, file) => folderText(model, model.folder[file]) + model.name[file];
+
+// How it is known that files are equal: read in the scan itself, or remembered from an earlier one; "" where nobody says.
+const proofText = (model, proof) =>
+  proof < 0 ? "" : model.proofs[proof] === "remembered" ? "remembered" : "read now";
+
+function groupProofText(model, g) {
+  const own = model.proof.subarray(model.first[g], model.first[g + 1]);
+  return own.includes(-1) ? "" : proofText(model, own.reduce((weakest, each) => Math.max(weakest, each), -1));
+}
 
 // A path as its parts, each `[readable text, base64 of the exact bytes or undefined]`; folders keep their separators.
 function parts(model, folder, name, exact) {

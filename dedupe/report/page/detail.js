@@ -4,6 +4,12 @@ const COPIES_AT_ONCE = 200;
 const LARGEST_PREVIEW = 64 * 2 ** 20; // bytes; a larger picture would hold up the page
 const PREVIEWS_TRIED = 3;
 
+const OTHER_NAMES = {
+  "hard link": "other name (hard link)",
+  "symbolic link": "by a symbolic link",
+  mounted: "same folder mounted twice",
+};
+
 function makeDetail(model, marks, { onChange }) {
   const panel = byId("detail");
   const list = byId("copies");
@@ -47,6 +53,10 @@ function makeDetail(model, marks, { onChange }) {
       { className: "copy-facts" },
       element("span", { text: timeText(model.time[file], true) }),
     );
+    const proof = proofText(model, model.proof[file]);
+    if (proof !== "") facts.append(element("span", { className: "proof", text: proof }));
+    if (model.roots.length > 1 && model.root[file] >= 0)
+      facts.append(element("bdi", { className: "root", text: `in ${shownName(model.roots[model.root[file]])}` }));
     const href = address(path);
     if (href !== "") {
       const link = (text, target, label) =>
@@ -68,7 +78,7 @@ function makeDetail(model, marks, { onChange }) {
         element(
           "div",
           { className: "other-name" },
-          element("span", { text: "same file, other name: " }),
+          element("span", { text: `same file, ${OTHER_NAMES[model.kinds[other[2]]]}: ` }),
           pathElement(linkParts(model, other), { start: Infinity, end: 0 }),
         ),
       );
@@ -151,7 +161,7 @@ function makeDetail(model, marks, { onChange }) {
       byId("detail-title").textContent =
         `${countText(model.copies[g], "copy", "copies")} of ${sizeText(model.size[g])}`;
       byId("digest").textContent =
-        `Group ${COUNT.format(model.id[g])} · ${COUNT.format(model.size[g])} bytes · ${model.algorithms[model.algorithm[g]]}${model.digest[g] ? ` ${model.digest[g]}` : ""}`;
+        `Group ${COUNT.format(model.id[g])} · ${COUNT.format(model.size[g])} bytes · ${model.algorithms[model.algorithm[g]]}${model.digest[g] ? ` ${model.digest[g]}` : ""}${groupProofText(model, g) === "" ? "" : ` · ${groupProofText(model, g)}`}`;
       listMore();
       preview();
     }

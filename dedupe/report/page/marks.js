@@ -1,5 +1,6 @@
 // Which copies stay, as chosen by hand or by a rule.  A group without a choice keeps all; a group with one keeps at least one.
 
+const MARKS_KEYS = { "hard link": "links", "symbolic link": "symlinks", mounted: "mounted" };
 const MARKS_SCHEMA = "dedupe-marks/1";
 
 function makeMarks(model) {
@@ -139,8 +140,11 @@ function makeMarks(model) {
 
   function fileRecord(file) {
     const record = isExact(file) ? { path: pathText(model, file) } : pathRecord(fileParts(model, file));
-    const links = model.links.get(file);
-    return links === undefined ? record : { ...record, links: links.map((link) => pathRecord(linkParts(model, link))) };
+    for (const other of model.links.get(file) ?? []) {
+      const key = MARKS_KEYS[model.kinds[other[2]]];
+      record[key] = [...(record[key] ?? []), pathRecord(linkParts(model, other))];
+    }
+    return record;
   }
 
   // Take in a marks file in place of all marks.  Return how many groups it decided here, and how many fit nothing here.

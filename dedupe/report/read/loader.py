@@ -6,11 +6,12 @@ import json
 import os
 
 from dedupe.errors import NothingUsableError, UsageError
-from dedupe.report.csv_report import COLUMNS
 from dedupe.report.read import json_reports, other_finders
+from dedupe.report.read.values import BrokenReport
 from dedupe.result import ScanResult
 from dedupe.storage import display
 
+_CSV = b"group,file,size,algorithm,digest,"  # how our own begins, in every version
 KNOWN = "dedupe (JSON), fclones (JSON, CSV), rmlint (JSON), jdupes (JSON) or fdupes"
 
 
@@ -25,8 +26,8 @@ def look(path: bytes) -> os.stat_result | None:
 def load_report(data: bytes, source: bytes, *, look: other_finders.Look = look) -> ScanResult:
     """Return the result that a report holds; `source` is the name of its file, for messages.
 
-    Peers write no dates, and fdupes not even sizes, so those are asked from the disk, by `look`; names that a peer
-    wrote relative to an unknown folder are taken from the current one.  A report of our own is believed as it is.
+    Other finders write no dates, and fdupes not even sizes, so those are asked from the disk, by `look`; names that one
+    wrote relative to an unknown folder are taken from the current one.  Nothing of a report of our own is asked again.
 
     Raises:
         UsageError: this is no report that can be read here.
@@ -36,11 +37,13 @@ def load_report(data: bytes, source: bytes, *, look: other_finders.Look = look) 
     data = data.removeprefix(b"\xef\xbb\xbf")
     try:
         return _dispatch(data, name, look)
-    except (json_reports.BrokenReport, ValueError) as error:
+    except (BrokenReport, ValueError) as error:
         raise NothingUsableError(f"The report {name} is broken: {error}.") from error
 
 
 def _dispatch(data: bytes, name: str, look: other_finders.Look) -> ScanResult:
+    if not data.strip():
+        raise UsageError(f"{name} is empty, and so no report of {KNOWN}.")
     if data.lstrip()[:1] in (b"{", b"["):
         return _from_json(data, name, look)
     first = data.partition(b"\n")[0].strip()
@@ -48,7 +51,7 @@ def _dispatch(data: bytes, name: str, look: other_finders.Look) -> ScanResult:
         return other_finders.fclones_csv(data, look)
     if first.startswith(b"# Report by fclones"):
         raise UsageError(f"{name} is fclones' report for people: have it written with --format json.")
-    if first == ",".join(COLUMNS).encode():
+    if first.startswith(_CSV):
         raise UsageError(
             f"{name} is a CSV report of dedupe, which says too little to be read back: use the JSON report."
         )

@@ -1,6 +1,6 @@
 """Reads what other finders write: fclones, rmlint, jdupes, fdupes.  Their groups are taken as they are.
 
-Facts that a peer does not write are asked from the disk through a `Look`, which gives the status of a name or None.
+Facts that a finder does not write are asked from the disk through a `Look`, which gives the status of a name or None.
 """
 
 from __future__ import annotations
@@ -11,13 +11,23 @@ import os
 import posixpath
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any, TypeAlias
 
 from dedupe.digests.base import BackendChoice
-from dedupe.report.read.json_reports import BrokenReport, count, take
-from dedupe.result import File, Group, ScanResult, Totals
+from dedupe.report.read.values import (
+    MOST_BYTES,
+    BrokenReport,
+    absolute,
+    check_groups,
+    count,
+    digest,
+    strings,
+    take,
+    whole,
+)
+from dedupe.result import File, Group, GroupList, ScanResult, Totals
 from dedupe.version import __version__
 
 Look: TypeAlias = Callable[[bytes], os.stat_result | None]
@@ -25,7 +35,7 @@ Look: TypeAlias = Callable[[bytes], os.stat_result | None]
 
 @dataclass(slots=True)
 class Block:
-    """One group as a peer wrote it; a size or status that it did not write is None."""
+    """One group as a finder wrote it; a size or digest that it did not write is None."""
 
     size: int | None
     digest: bytes | None
@@ -42,9 +52,12 @@ def fclones(document: dict[str, Any], look: Look) -> ScanResult:
         where = f"group {number}"
         if not isinstance(group, dict):
             raise BrokenReport(f"{where} is no object")
-        names = [_unescaped(os.path.join(base, os.fsencode(str(name)))) for name in take(group, "files", list, where)]
-        digest = _hex(take(group, "file_hash", str, where), where)
-        blocks.append(Block(count(group, "file_len", where), digest, _files(names, look)))
+        names = [
+            absolute(_unescaped(os.path.join(base, os.fsencode(name))), where)
+            for name in strings(take(group, "files", list, where), where)
+        ]
+        value = digest(take(group, "file_hash", str, where), where)
+        blocks.append(Block(count(group, "file_len", where), value, _files(names, look)))
     algorithm = "metro"
     for before, word in pairwise(command if isinstance(command, list) else []):
         if before in ("--hash-fn", "-h"):
@@ -65,7 +78,7 @@ def fclones_csv(data: bytes, look: Look) -> ScanResult:
         if len(row) < 4 or not re.fullmatch("[0-9]{1,19}", row[0]) or row[2] != str(len(row) - 3):
             raise BrokenReport(f"{where} has not the size, hash, count and names that it says")
         names = [_absolute(_unescaped(os.fsencode(name))) for name in row[3:]]
-        blocks.append(Block(int(row[0]), _hex(row[1], where), _files(names, look)))
+        blocks.append(Block(_size(row[0], where), digest(row[1], where), _files(names, look)))
     return _result("fclones", "metro", blocks)
 
 
@@ -82,8 +95,8 @@ def rmlint(document: list[Any], look: Look) -> ScanResult:
             continue
         run += entry.get("is_original") is True
         size, checksum = count(entry, "size", where), entry.get("checksum")
-        digest = None if checksum is None else _hex(str(checksum), where)
-        block = blocks.setdefault((size, digest) if digest else run, Block(size, digest))
+        value = digest(str(checksum), where) if checksum else None
+        block = blocks.setdefault((size, value) if value else run, Block(size, value))
         block.files.append(_rmlint_file(entry, where, look))
     algorithm = str(header.get("checksum_type") or "bytes")
     return _result(f"rmlint {header.get('version', '')}", algorithm, blocks.values())
@@ -131,11 +144,11 @@ def fdupes(data: bytes, look: Look) -> ScanResult | None:
         files = _files(map(_absolute, _joined(names[1:] if size else names, look)), look)
         trusted = trusted or size is not None
         if size:
-            blocks.append(Block(int(size[1]), None, files))
+            blocks.append(Block(_size(size[1].decode(), "a block"), None, files))
         elif (status := next((found for file in files if (found := look(file.path))), None)) is not None:
             trusted = True
             blocks.append(Block(status.st_size, None, files))
-    return _result("fdupes", "bytes", blocks) if trusted or not data.strip() else None
+    return _result("fdupes", "bytes", blocks) if trusted else None
 
 
 def _joined(lines: list[bytes], look: Look) -> Iterator[bytes]:
@@ -187,11 +200,10 @@ def _unescaped(name: bytes) -> bytes:
     return _ESCAPES.sub(exact, name)
 
 
-def _hex(digest: str, where: str) -> bytes:
-    try:
-        return bytes.fromhex(digest)
-    except ValueError as error:
-        raise BrokenReport(f"{where} has a hash that is not hexadecimal") from error
+def _size(digits: str, where: str) -> int:
+    if (size := int(digits)) > MOST_BYTES:
+        raise BrokenReport(f"{where} has a size that is too large to be true")
+    return size
 
 
 def _united(files: Iterable[File]) -> tuple[File, ...]:
@@ -200,19 +212,19 @@ def _united(files: Iterable[File]) -> tuple[File, ...]:
     for file in sorted(files, key=lambda file: file.path):
         key = (file.device, file.inode) if file.inode else file.path
         physical.setdefault(key, []).append(file)
-    return tuple(
-        File(first.path, first.modified_ns, first.device, first.inode, tuple(dict.fromkeys(f.path for f in others)))
-        for first, *others in physical.values()
-    )
+    return tuple(first._replace(links=tuple(f.path for f in others)) for first, *others in physical.values())
 
 
 def _result(program: str, algorithm: str, blocks: Iterable[Block], started: str = "") -> ScanResult:
-    """Return a result in our own order; `started` is empty where the peer does not say."""
-    program = program.strip()
+    """Return a result in our own order; `started` is empty where the finder does not say."""
+    program = whole(program.strip(), "it has a version")
+    whole(algorithm, "it has a name of a hash")
+    whole(started, "it has a time")
     made = [Group(0, block.size or 0, algorithm, block.digest, _united(block.files)) for block in blocks]
     made = [group for group in made if len(group.files) > 1]
     made.sort(key=lambda group: (-group.reclaimable_bytes, group.files[0].path))
-    groups = [Group(i, group.size, algorithm, group.digest, group.files) for i, group in enumerate(made, 1)]
+    groups = GroupList(replace(group, id=i) for i, group in enumerate(made, 1))
+    check_groups(groups)
     notes = [f"Read from a report of {program}: its groups were not checked again."]
     if missing := sum(not file.inode for group in groups for file in group.files):
         notes.append(f"Of its files, {missing} are not here now: their dates and hard links are unknown.")
@@ -220,7 +232,7 @@ def _result(program: str, algorithm: str, blocks: Iterable[Block], started: str 
     return ScanResult(
         version=__version__,
         started=started,
-        seconds=0,
+        seconds=0.0,
         roots=(),
         confirm=algorithm,
         backend=BackendChoice(program, "the report says what this program found"),
@@ -233,5 +245,5 @@ def _result(program: str, algorithm: str, blocks: Iterable[Block], started: str 
         ),
         groups=groups,
         problems=(),
-        notes=notes,
+        notes=tuple(notes),
     )
