@@ -10,13 +10,15 @@ import hashlib
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from dedupe.errors import UsageError
+from dedupe.report.read.values import BrokenReport, absolute, count, digest, take, whole
 from dedupe.storage import display
 
 SCHEMA = "dedupe-marks/1"
-_ABSOLUTE = (b"/", b"\\")
+T = TypeVar("T")
+
 _LIST_KEYS = ("links", "symlinks", "mounted")
 
 
@@ -72,10 +74,6 @@ class Marks:
     sha256: str = field(default="", compare=False)  # of the file that they were read from
 
 
-class BrokenMarks(UsageError):
-    """A marks file that cannot be read: nothing of it is acted on."""
-
-
 def is_marks(data: bytes) -> bool:
     """Return whether a file claims to be marks, and not, say, a report."""
     return b'"dedupe-marks/' in data[:4096]
@@ -85,14 +83,14 @@ def read(data: bytes, source: str) -> Marks:
     """Return the marks that a file holds; `source` is its name, for messages.
 
     Raises:
-        BrokenMarks: a value is missing or is not what the schema says.
+        UsageError: a value is missing or is not what the schema says.
     """
     try:
         document = json.loads(data.removeprefix(b"\xef\xbb\xbf").decode("utf-8"))
         return _marks(document, hashlib.sha256(data).hexdigest())
-    except (_BrokenError, ValueError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:
         reason = "it is nested too deeply" if isinstance(error, RecursionError) else error
-        raise BrokenMarks(f"The marks {source} cannot be acted on: {reason}.") from error
+        raise UsageError(f"The marks {source} cannot be acted on: {reason}.") from error
 
 
 def write(marks: Marks) -> Iterator[bytes]:
@@ -149,24 +147,20 @@ def _file_object(file: MarkedFile) -> dict[str, Any]:
     return found
 
 
-class _BrokenError(Exception):
-    """What is wrong with the marks, to stand in a sentence after their name."""
-
-
 def _marks(document: object, sha256: str) -> Marks:
     if not isinstance(document, dict) or document.get("schema") != SCHEMA:
         told = document.get("schema") if isinstance(document, dict) else None
-        raise _BrokenError(f"its schema is {told!r:.60}, and this version reads {SCHEMA!r} only")
-    report = _take(document, "report", dict, "the file")
-    groups = tuple(_group(g, f"group number {n}") for n, g in enumerate(_take(document, "groups", list, "the file"), 1))
+        raise BrokenReport(f"its schema is {told!r:.60}, and this version reads {SCHEMA!r} only")
+    report = take(document, "report", dict, "the file")
+    groups = tuple(_group(g, f"group number {n}") for n, g in enumerate(take(document, "groups", list, "the file"), 1))
     volumes = _optional(document, "volumes", list, "the file") or []
     return Marks(
         roots=tuple(_paths(report, "roots", "the report's head")),
         groups=groups,
-        version=_optional(report, "version", str, "the report's head") or "",
-        started=_optional(report, "started", str, "the report's head") or "",
-        saved=_optional(document, "saved", str, "the file") or "",
-        host=_optional(document, "host", str, "the file") or "",
+        version=_words(report, "version"),
+        started=_words(report, "started"),
+        saved=_words(document, "saved"),
+        host=_words(document, "host"),
         rules=tuple(_rules(_optional(document, "rules", list, "the file") or [])),
         undecided=_optional(document, "undecided", int, "the file") or 0,
         volumes=tuple(volume for volume in volumes if isinstance(volume, dict)),
@@ -174,62 +168,64 @@ def _marks(document: object, sha256: str) -> Marks:
     )
 
 
+def _words(holder: dict[str, Any], key: str) -> str:
+    return whole(_optional(holder, key, str, "the head") or "", f"the head has a {key!r}")
+
+
 def _rules(rules: list[Any]) -> Iterator[Rule]:
     for number, rule in enumerate(rules, 1):
         where = f"rule number {number}"
         if not isinstance(rule, dict):
-            raise _BrokenError(f"{where} is no object")
-        yield Rule(_take(rule, "rule", str, where), _bytes(rule, "value", where))
+            raise BrokenReport(f"{where} is no object")
+        yield Rule(take(rule, "rule", str, where), _exact(rule, "value", where))
 
 
 def _group(group: object, where: str) -> MarkedGroup:
     if not isinstance(group, dict):
-        raise _BrokenError(f"{where} is no object")
-    digest = None if group.get("digest") is None else _take(group, "digest", str, where)
-    try:
-        exact = None if digest is None else bytes.fromhex(digest)
-    except ValueError as error:
-        raise _BrokenError(f"{where} has a digest that is not hexadecimal") from error
+        raise BrokenReport(f"{where} is no object")
     return MarkedGroup(
-        _count(group, "id", where),
-        _count(group, "size", where),
-        _take(group, "algorithm", str, where),
-        exact,
-        tuple(_file(file, where) for file in _take(group, "keep", list, where)),
-        tuple(_file(file, where) for file in _take(group, "redundant", list, where)),
+        count(group, "id", where),
+        count(group, "size", where),
+        whole(take(group, "algorithm", str, where), f"{where} has an algorithm"),
+        None if group.get("digest") is None else digest(take(group, "digest", str, where), where),
+        tuple(_file(file, where) for file in take(group, "keep", list, where)),
+        tuple(_file(file, where) for file in take(group, "redundant", list, where)),
     )
 
 
 def _file(file: object, where: str) -> MarkedFile:
     if not isinstance(file, dict):
-        raise _BrokenError(f"{where} has a file that is no object")
-    lists = (tuple(_paths(file, key, where)) if key in file else () for key in _LIST_KEYS)
-    modified_ns = _optional(file, "modified_ns", int, where)
-    return MarkedFile(_path(file, where), *lists, modified_ns, _digits(file, "device", where), _digits(file, "inode", where))
+        raise BrokenReport(f"{where} has a file that is no object")
+    return MarkedFile(
+        _path(file, where),
+        **{key: tuple(_paths(file, key, where)) for key in _LIST_KEYS if key in file},
+        modified_ns=_optional(file, "modified_ns", int, where),
+        device=_digits(file, "device", where),
+        inode=_digits(file, "inode", where),
+    )
 
 
 def _paths(holder: dict[str, Any], key: str, where: str) -> Iterable[bytes]:
-    for each in _take(holder, key, list, where):
+    for each in take(holder, key, list, where):
         if not isinstance(each, dict):
-            raise _BrokenError(f"{where} has a name in {key!r} that is no object")
+            raise BrokenReport(f"{where} has a name in {key!r} that is no object")
         yield _path(each, where)
 
 
 def _path(holder: dict[str, Any], where: str) -> bytes:
-    exact = _bytes(holder, "path", where)
-    if exact[:1] not in _ABSOLUTE and exact[1:3] != b":\\":
-        raise _BrokenError(f"{where} has a path that is not absolute: {display.shown(exact)}")
-    if any(part in (b".", b"..") for part in exact.replace(b"\\", b"/").split(b"/")):
-        raise _BrokenError(f"{where} has a path that goes up or stays: {display.shown(exact)}")
+    exact = absolute(_exact(holder, "path", where), where)
+    parts = exact.split(b"/") if exact.startswith(b"/") else exact.replace(b"/", b"\\").split(b"\\")
+    if b"." in parts or b".." in parts:  # what it names depends on links, and it would pass by every check of folders
+        raise BrokenReport(f"{where} has a path with a part that is . or ..: {display.shown(exact)}")
     return exact
 
 
-def _bytes(holder: dict[str, Any], key: str, where: str) -> bytes:
+def _exact(holder: dict[str, Any], key: str, where: str) -> bytes:
     encoded = _optional(holder, f"{key}_base64", str, where)
     try:
-        return display.exact(_take(holder, key, str, where), encoded)
+        return display.exact(take(holder, key, str, where), encoded)
     except ValueError as error:
-        raise _BrokenError(f"{where} has a {key!r} that cannot be read: {error}") from error
+        raise BrokenReport(f"{where} has a {key!r} that cannot be read: {error}") from error
 
 
 def _digits(file: dict[str, Any], key: str, where: str) -> int | None:
@@ -237,27 +233,9 @@ def _digits(file: dict[str, Any], key: str, where: str) -> int | None:
     if text is None:
         return None
     if not (text.isascii() and text.isdigit() and len(text) < 40):
-        raise _BrokenError(f"{where} has a file whose {key!r} is no number")
+        raise BrokenReport(f"{where} has a file whose {key!r} is no number")
     return int(text)
 
 
-_KINDS: dict[type, str] = {str: "text", int: "a whole number", dict: "an object", list: "a list"}
-
-
-def _take(holder: dict[str, Any], key: str, kind: type, where: str) -> Any:
-    """Return a value of exactly this kind: a bool is no int."""
-    value = holder.get(key)
-    if type(value) is not kind:
-        raise _BrokenError(f"{where} has no {key!r} that is {_KINDS[kind]}")
-    return value
-
-
-def _optional(holder: dict[str, Any], key: str, kind: type, where: str) -> Any:
-    return None if holder.get(key) is None else _take(holder, key, kind, where)
-
-
-def _count(holder: dict[str, Any], key: str, where: str) -> int:
-    number: int = _take(holder, key, int, where)
-    if not 0 <= number < 2**63:
-        raise _BrokenError(f"{where} has a {key!r} of {number}, which cannot be")
-    return number
+def _optional(holder: dict[str, Any], key: str, kind: type[T], where: str) -> T | None:
+    return None if holder.get(key) is None else take(holder, key, kind, where)
