@@ -8,19 +8,18 @@ from __future__ import annotations
 
 import os
 import re
-import stat
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from dedupe.actions import held_back
+from dedupe.actions import held_back, looks
 from dedupe.actions.held_back import Kind
+from dedupe.actions.looks import Look
 from dedupe.actions.marks import MarkedFile, MarkedGroup, Marks
 from dedupe.errors import UsageError
 from dedupe.storage import display
 from dedupe.storage.paths import absolute
-from dedupe.storage.placeholders import would_download
 
 _TRASH = re.compile(rb"\$recycle\.bin|recycler|recycled|\.trash|\.trash-\d+|\.trashes|#recycle|@recycle", re.IGNORECASE)
 _SNAPSHOT = re.compile(rb"\.snapshots?|\.zfs|~snapshot|#snapshot|@gmt-[\d.-]+", re.IGNORECASE)
@@ -44,7 +43,7 @@ class Copy(NamedTuple):
 
     names: tuple[Name, ...]  # all real names that are known
     root: bytes  # as the report has it
-    seen: os.stat_result
+    seen: Look
     symlinks: tuple[bytes, ...]
 
     @property
@@ -55,7 +54,7 @@ class Copy(NamedTuple):
     @property
     def identity(self) -> tuple[int, int]:
         """Return what tells one file from another while both are there."""
-        return self.seen.st_dev, self.seen.st_ino
+        return self.seen.identity
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,16 +207,15 @@ class _Looked:
 
     def _look(self, file: MarkedFile) -> Copy:
         names = tuple(map(self._places.name, file.real_names))
-        seen = os.lstat(names[0].real)
-        return Copy(names, self._places.root_of(file.path), seen, file.symlinks)
+        return Copy(names, self._places.root_of(file.path), looks.at(names[0].real), file.symlinks)
 
     def _unfit(self, copy: Copy) -> str | None:
         """Return why a file is neither keeper nor victim, or None."""
-        if not stat.S_ISREG(copy.seen.st_mode):
-            return "is no regular file any more"
-        if would_download(copy.seen):
+        if copy.seen.is_elsewhere:
             return "is in a cloud only"
-        if copy.seen.st_size != self.group.size:
+        if not copy.seen.is_regular:
+            return "is no regular file any more"
+        if copy.seen.size != self.group.size:
             return "has another size than in the report"
         if self._places.target and copy.names[0].real.startswith(self._places.target):
             return "lies in the target folder"
