@@ -46,6 +46,15 @@ if sys.platform == "win32":
         """Return the stat of a name in an open folder; a link's own."""
         return os.lstat(windows_acts.at(folder, _checked(name)))
 
+    def create_new(folder: int, name: bytes) -> int:
+        """Make a new file in an open folder, for reading and writing; replaces nothing."""
+        flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_BINARY | os.O_NOINHERIT
+        return os.open(windows_acts.at(folder, _checked(name)), flags, 0o600)
+
+    def longest_name(folder: int) -> int:  # noqa: ARG001
+        """Return how long a name may be: counted in UTF-16 units there, of which none takes less than a byte."""
+        return 255
+
     def unlink_at(folder: int, name: bytes) -> None:
         """Remove a file's name from an open folder."""
         os.unlink(windows_acts.at(folder, _checked(name)))
@@ -107,6 +116,15 @@ else:
     def stat_at(folder: int, name: bytes) -> os.stat_result:
         """Return the stat of a name in an open folder; a symbolic link's own."""
         return os.stat(_checked(name), dir_fd=folder, follow_symlinks=False)
+
+    def create_new(folder: int, name: bytes) -> int:
+        """Make a new file of mode 600 in an open folder, for reading and writing; replaces nothing."""
+        flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+        return os.open(_checked(name), flags, 0o600, dir_fd=folder)
+
+    def longest_name(folder: int) -> int:
+        """Return how many bytes a name in an open folder may have."""
+        return min(255, os.fpathconf(folder, "PC_NAME_MAX"))
 
     def unlink_at(folder: int, name: bytes) -> None:
         """Remove a file's name from an open folder."""
