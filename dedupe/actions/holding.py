@@ -15,7 +15,10 @@ from dedupe.actions import looks
 from dedupe.actions.looks import Look
 from dedupe.actions.plan import Copy, Name, out_of_the_way
 from dedupe.storage import lease
-from dedupe.storage.opening import open_folder, open_nofollow, stat_at
+from dedupe.storage.opening import open_folder, open_nofollow
+
+if sys.platform == "win32":
+    from dedupe.storage import windows_acts
 
 FolderHandle: TypeAlias = int
 
@@ -89,14 +92,9 @@ class Held:
     def is_at(self, folder: FolderHandle, name: bytes) -> bool:
         """Return whether a name in an open folder is this very file, with the content that it was opened with."""
         try:
-            if sys.platform == "win32":
-                seen = looks.at(_path(folder, name))
-            else:
-                s = stat_at(folder, name)
-                return (s.st_dev, s.st_ino, s.st_size, s.st_mtime_ns) == self.seen[:4]
+            return looks.within(folder, name).is_as(self.seen)
         except OSError:
             return False
-        return seen.is_as(self.seen)
 
     def is_by_its_path(self) -> bool:
         """Return whether it is still there by its path, looked up anew from the top."""
@@ -108,13 +106,6 @@ class Held:
     def close(self) -> None:
         """Let writers in again and close the file."""
         self._stack.close()
-
-
-if sys.platform == "win32":
-    from dedupe.storage import windows_acts
-
-    def _path(folder: FolderHandle, name: bytes) -> bytes:
-        return windows_acts.at(folder, name)
 
 
 def hold(copy: Copy, size: int, folders: Folders, *, is_victim: bool) -> Held:
@@ -143,20 +134,17 @@ def hold(copy: Copy, size: int, folders: Folders, *, is_victim: bool) -> Held:
 
 def _open(folder: FolderHandle, name: bytes, stack: ExitStack, *, is_victim: bool) -> tuple[int, bool]:
     """Open a file and keep writers away; return whether that could be done."""
+    if looks.within(folder, name).is_elsewhere:  # before it is opened, which may fetch it
+        raise RefusedError("is in a cloud only")
     try:
         if sys.platform == "win32":
-            path = _path(folder, name)
-            if looks.at(path).is_elsewhere:  # before it is opened, which would fetch it
-                raise RefusedError("is in a cloud only")
-            descriptor = lease.open_denying_writers(path, may_move=is_victim)
+            descriptor = lease.open_denying_writers(windows_acts.at(folder, name), may_move=is_victim)
             stack.callback(os.close, descriptor)
             return descriptor, False
-        elif sys.platform == "darwin":  # noqa: RET505 - mypy takes what follows an if for Windows as unreachable
-            if looks.would_download(stat_at(folder, name)):
-                raise RefusedError("is in a cloud only")
-        del is_victim  # what may be done with a name is the folder's to say
-        descriptor = open_nofollow(folder, name)
-        stack.callback(os.close, descriptor)
-        return descriptor, stack.enter_context(lease.read_lease(descriptor))
+        else:  # noqa: RET505 - mypy takes what follows an if for Windows as unreachable there
+            del is_victim  # what may be done with a name is its folder's to say
+            descriptor = open_nofollow(folder, name)
+            stack.callback(os.close, descriptor)
+            return descriptor, stack.enter_context(lease.read_lease(descriptor))
     except lease.WriterError as error:
         raise RefusedError("is open for writing by another program") from error

@@ -8,6 +8,7 @@ import sys
 from typing import NamedTuple
 
 from dedupe.storage import windows
+from dedupe.storage.opening import stat_at
 from dedupe.storage.placeholders import would_download
 
 
@@ -39,6 +40,7 @@ class Look(NamedTuple):
 
 
 if sys.platform == "win32":
+    from dedupe.storage import windows_acts
 
     def at(path: bytes) -> Look:
         """Return a look at a name; a link's own.
@@ -52,6 +54,14 @@ if sys.platform == "win32":
         found = windows.status(path)
         regular = stat.S_ISREG(seen.st_mode) and not windows.is_junction_or_link(found.attributes, found.reparse_tag)
         return _look(found, is_regular=regular)
+
+    def within(folder: int, name: bytes) -> Look:
+        """Return a look at a name in an open folder; a link's own.
+
+        Raises:
+            OSError: it is not there, or may not be looked at.
+        """
+        return at(windows_acts.at(folder, name))
 
     def of_open(descriptor: int) -> Look:
         """Return a look at an open file."""
@@ -78,6 +88,14 @@ else:
             OSError: it is not there, or may not be looked at.
         """
         return _look(os.lstat(path))
+
+    def within(folder: int, name: bytes) -> Look:
+        """Return a look at a name in an open folder; a symbolic link's own.
+
+        Raises:
+            OSError: it is not there, or may not be looked at.
+        """
+        return _look(stat_at(folder, name))
 
     def of_open(descriptor: int) -> Look:
         """Return a look at an open file."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import re
-from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -17,6 +16,7 @@ from dedupe.actions import held_back, looks
 from dedupe.actions.held_back import Kind
 from dedupe.actions.looks import Look
 from dedupe.actions.marks import MarkedFile, MarkedGroup, Marks
+from dedupe.actions.tally import Refusal
 from dedupe.errors import UsageError
 from dedupe.storage import display
 from dedupe.storage.paths import absolute
@@ -66,13 +66,6 @@ class PlannedGroup:
     digest: bytes | None
     keepers: tuple[Copy, ...]
     victims: tuple[Copy, ...]
-
-
-class Refusal(NamedTuple):
-    """A name that nothing is done about, and why."""
-
-    path: bytes
-    reason: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -274,8 +267,3 @@ def _held(victim: Copy, plan: Plan, limits: Limits, kept: Collection[tuple[int, 
 def is_below(path: bytes, folders: Iterable[bytes]) -> bool:
     """Return whether a real path lies below one of several real folders, or is one."""
     return any(path == folder or path.startswith(os.path.join(folder, b"")) for folder in folders)
-
-
-def reasons(refusals: Iterable[Refusal]) -> Counter[str]:
-    """Return how often each reason was given."""
-    return Counter(refusal.reason for refusal in refusals)

@@ -1,0 +1,77 @@
+"""`--reflink`: victim and keeper come to share their blocks on the disk; both names, all metadata and times stay."""
+
+from __future__ import annotations
+
+import errno
+
+from dedupe.actions.action import Item, Spot
+from dedupe.actions.holding import Held, RefusedError
+from dedupe.storage import metadata, sharing
+from dedupe.storage.sharing import DiffersError
+
+_OTHER_WAYS = "--hardlink, --trash or --move-to would work"
+
+
+class Reflink:
+    """Has the kernel compare and share: FIDEDUPERANGE, which changes nothing that differs."""
+
+    verb = "reflink"
+    names_go = False
+    one_volume = False  # subvolumes of btrfs share blocks, though they look like volumes: the kernel says
+    has_aside = False
+
+    def probe(self, victim: Held) -> None:
+        """Refuse file systems that cannot share blocks, by a trial with two unnamed files."""
+        if reason := sharing.can_share(victim.name.folder):
+            raise RefusedError(f"cannot share blocks: {reason}; {_OTHER_WAYS}")
+
+    def check(self, item: Item) -> None:
+        """Refuse a victim that has the keeper's blocks already, as nothing would be gained."""
+        keeper, victim = item.keeper.descriptor, item.victim.descriptor
+        if item.victim.seen.size and _own(victim) == 0 and sharing.common_bytes(keeper, victim):
+            raise AlreadySharedError("shares its blocks already")
+
+    def prepare(self, item: Item) -> None:
+        """Need nothing."""
+
+    def abandon(self, item: Item) -> None:
+        """Have nothing to give up."""
+
+    def aside(self, item: Item) -> None:
+        """Share the blocks; the name and its file stay where they are."""
+        keeper, victim, size = item.keeper.descriptor, item.victim.descriptor, item.victim.seen.size
+        before, kept = _own(victim), metadata.of(victim)
+        try:
+            done = sharing.share(keeper, victim, size)
+        except DiffersError as error:
+            raise RefusedError("differs from the copy that stays, as the kernel sees it") from error
+        item.gained = max(0, before - _own(victim))
+        if changed := metadata.differences(kept, metadata.of(victim), times=True):
+            raise OSError(errno.EIO, f"its {', its '.join(changed)} changed with its blocks", item.name.real)
+        if not done and size:
+            raise RefusedError(f"could not share any block: files this small gain nothing; {_OTHER_WAYS}")
+
+    def whereabouts(self, item: Item) -> Spot:
+        """Return the name itself."""
+        return item.here
+
+    def commit(self, item: Item) -> None:
+        """Do nothing more: the kernel did it."""
+
+    def back(self, item: Item) -> None:
+        """Do nothing: the content is the same, wherever its blocks lie."""
+
+    def sync(self) -> None:
+        """Do nothing: no name was changed."""
+
+
+class AlreadySharedError(RefusedError):
+    """There is nothing left to do."""
+
+
+def _own(descriptor: int) -> int:
+    """Return how many bytes a file has for itself alone; 0 where the system does not tell."""
+    try:
+        return sharing.exclusive_bytes([descriptor])
+    except OSError:
+        return 0
