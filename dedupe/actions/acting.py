@@ -6,11 +6,11 @@ under a keeper's that was looked at after the victim had been set aside.
 
 from __future__ import annotations
 
-import errno
 import os
+import time
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from dedupe.actions import looks
 from dedupe.actions.action import Action, Item, NewKeeperError
@@ -21,6 +21,7 @@ from dedupe.actions.records import Intent, Outcome, Result
 from dedupe.actions.reflink import AlreadySharedError
 from dedupe.actions.reread import reads_as
 from dedupe.actions.tally import Refusal, Tally
+from dedupe.actions.words import said, why
 from dedupe.errors import NothingUsableError
 from dedupe.storage import display, metadata, volumes
 from dedupe.storage.rename import sync_folder
@@ -84,8 +85,9 @@ class Acting:
                 return
             begun = 0
             try:
-                items = [(proven, item) for proven, item in items if self._prepared(item)]
-                self.journal.intend(self._intent(proven, item) for proven, item in items)
+                intents = [(proven, item, self._prepared(proven, item)) for proven, item in items]
+                items = [(proven, item) for proven, item, intent in intents if intent]
+                self.journal.intend(intent for _, _, intent in intents if intent)
                 for proven, item in items:
                     if asked.asked:
                         break
@@ -113,13 +115,16 @@ class Acting:
                     self._refuse(item, error)
         return found
 
-    def _prepared(self, item: Item) -> bool:
+    def _prepared(self, proven: Proven, item: Item) -> Intent | None:
+        """Return what is to be journalled of a name, None where it is refused."""
         try:
             self.action.prepare(item)
+            return self._intent(proven, item)
         except (RefusedError, OSError) as error:
             self._refuse(item, error)
-            return False
-        return True
+            with suppress(OSError):
+                self.action.abandon(item)
+            return None
 
     def _refuse(self, item: Item, error: Exception) -> None:
         """Count a name that nothing is begun with; the other names of its file stay too."""
@@ -163,8 +168,10 @@ class Acting:
         else:
             outcome = self._tried(proven, item)
         if outcome.result is Result.DONE:
-            progress.done += 1
             self._count(item)
+            self.tally.freed += outcome.freed
+            if outcome.reason:
+                self.tally.failed.append(Refusal(item.name.path, outcome.reason))
         else:
             progress.failed = True
             with suppress(OSError):
@@ -176,9 +183,8 @@ class Acting:
 
     def _tried(self, proven: Proven, item: Item) -> Outcome:
         """Set aside, look, and commit or put back."""
-        first = not self._names[item.victim].done
         try:
-            if first and not item.victim.is_undisturbed():
+            if not self._names[item.victim].done and not item.victim.is_undisturbed():
                 raise RefusedError(DISTURBED)
             if not self._keepers_stand(proven):
                 raise RefusedError("the copy that stays is not there any more")
@@ -188,16 +194,19 @@ class Acting:
             if not (self._keepers_stand(proven) and item.victim.is_at(*self.action.whereabouts(item))):
                 raise RefusedError(LOOKED)
             self.action.commit(item)
-            self._verify(proven, item)
         except NewKeeperError:
-            proven.keepers[0] = item.victim
+            copy = item.victim.copy
+            proven.keepers[0] = replace(item.victim, copy=copy._replace(names=(item.name,)))
             reason = "its copy has as many names as its volume allows: this one takes the names of the next ones"
             return self._taken_back(item, Result.REFUSED, reason, None)
         except RefusedError as error:
             return self._taken_back(item, Result.REFUSED, str(error), None)
         except OSError as error:
-            return self._taken_back(item, Result.FAILED, said(error), error.errno)
-        return Outcome(n=item.n, result=Result.DONE, freed=self._freed(item))
+            return self._taken_back(item, Result.FAILED, why(error, item.victim.descriptor), error.errno)
+        inode = 0 if self.action.names_go else item.keeper.seen.inode
+        return Outcome(
+            n=item.n, result=Result.DONE, freed=self._freed(item), inode=inode, reason=self._verified(proven, item)
+        )
 
     def _keepers_stand(self, proven: Proven) -> bool:
         """Return whether all copies that have to stay are there by their paths, as they were when they were read."""
@@ -205,11 +214,7 @@ class Acting:
 
     def _settle_keeper(self, keeper: Held) -> None:
         """Have a keeper that was written a moment ago on the disk, before the only other copy of it goes."""
-        if not self.action.names_go and self.action.verb == "reflink":
-            return
-        import time
-
-        if time.time() - keeper.seen.modified_ns / 1e9 < _RECENT:
+        if self.action.has_aside and time.time() - keeper.seen.modified_ns / 1e9 < _RECENT:
             with suppress(OSError):
                 os.fsync(keeper.descriptor)
 
@@ -231,19 +236,18 @@ class Acting:
         reason = f"{reason}; it could not be put back ({problem}) and lies at {display.shown(where)}"
         return Outcome(n=item.n, result=Result.UNKNOWN, reason=reason, errno=code)
 
-    def _verify(self, proven: Proven, item: Item) -> None:
-        """Read again what the names lead to now, from the disk.
-
-        Raises:
-            OSError: it is not what was proven; this is told, and cannot be taken back any more.
-        """
-        if self.verify and not self.action.names_go:
-            if not reads_as(item.here, proven.algorithm, proven.digest):
-                raise OSError(errno.EIO, "reads differently after the act: its disk or its file system fails")
-        elif self.verify and not reads_as(
-            (item.keeper.folder(item.keeper.name), item.keeper.name.name), proven.algorithm, proven.digest
-        ):
-            raise OSError(errno.EIO, "its copy reads differently after the act: the disk or its file system fails")
+    def _verified(self, proven: Proven, item: Item) -> str:
+        """Read again, from the disk, what is left of the group under this name; return what is wrong with it."""
+        if not self.verify:
+            return ""
+        keeper = item.keeper
+        spot = (keeper.folder(keeper.name), keeper.name.name) if self.action.names_go else item.here
+        try:
+            if reads_as(spot, proven.algorithm, proven.digest):
+                return ""
+        except OSError as error:
+            return f"cannot be read again: {error.strerror}"
+        return "reads differently after the act: the disk, or its file system, fails"
 
     def _freed(self, item: Item) -> int:
         """Return the bytes that became free: where names go for good, once the last one of a file has gone."""
@@ -255,13 +259,10 @@ class Acting:
 
     def _count(self, item: Item) -> None:
         progress = self._names[item.victim]
+        progress.done += 1
         self.tally.done += 1
-        if progress.done in (0, len(item.victim.copy.names)) and self.journal is None:
-            progress.done += 1
         if progress.done == len(item.victim.copy.names):
             self.tally.done_bytes += item.victim.seen.size
-        if self.journal is not None:
-            self.tally.freed += self._freed(item)
 
     def _give_up(self, items: Sequence[Item]) -> None:
         """Write down that some names were not begun with, as the run ends early."""
@@ -281,18 +282,3 @@ class Acting:
             self.action.sync()
             if self.journal is not None:
                 self.journal.sync()
-
-
-def said(error: Exception) -> str:
-    """Return what an error says, for people: what to do about it, where that is known."""
-    if isinstance(error, OSError):
-        return _WORDS.get(error.errno or 0, "") or error.strerror or str(error)
-    return str(error)
-
-
-_WORDS = {
-    errno.EXDEV: "lies on another volume: names never move across",
-    errno.EROFS: "lies on a volume that is read-only",
-    errno.EEXIST: "its new place is taken",
-    errno.ENOSPC: "there is no space left for its new name",
-}

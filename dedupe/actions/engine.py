@@ -19,6 +19,7 @@ from dedupe.actions.journal import Journal
 from dedupe.actions.plan import Copy, Plan, PlannedGroup
 from dedupe.actions.proof import Hashers, prove
 from dedupe.actions.tally import Refusal, Tally
+from dedupe.actions.words import said
 from dedupe.progress import Progress
 
 _AT_ONCE = 48  # victims that are read in step with their keeper
@@ -34,12 +35,20 @@ class Settings:
     Attributes:
         copies: physical files of each group that have to stay.
         verify: read again after the act.
-        dry_run: do everything up to the journal.
     """
 
     copies: int = 1
     verify: bool = False
-    dry_run: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Means:
+    """What a run works with."""
+
+    folders: Folders  # shared with the action; closed after each batch
+    journal: Journal | None  # None for a dry run
+    hashers: Hashers
+    progress: Progress  # is told of bytes read
 
 
 @dataclass(slots=True)
@@ -58,27 +67,14 @@ class Engine:
         plan: what to do; what it refused is in the tally already.
         action: by which action.
         settings: how.
-        folders: shared with the action; closed after each batch.
-        journal: None for a dry run.
-        hashers: for the proof.
-        progress: is told of bytes read.
+        means: with what.
     """
 
-    def __init__(
-        self,
-        plan: Plan,
-        action: Action,
-        settings: Settings,
-        *,
-        folders: Folders,
-        journal: Journal | None,
-        hashers: Hashers,
-        progress: Progress,
-    ) -> None:
+    def __init__(self, plan: Plan, action: Action, settings: Settings, means: Means) -> None:
         self._plan, self._action, self._settings = plan, action, settings
-        self._folders, self._hashers, self._progress = folders, hashers, progress
+        self._folders, self._hashers, self._progress = means.folders, means.hashers, means.progress
         self.tally = Tally(already=list(plan.already), refused=list(plan.refused))
-        self._acting = Acting(action, self.tally, folders, journal, settings.copies, verify=settings.verify)
+        self._acting = Acting(action, self.tally, means.folders, means.journal, settings.copies, verify=settings.verify)
         self._batch = _Batch()
         self._probed: set[int] = set()  # devices where it can
         self._hopeless: dict[int, str] = {}  # devices where the action cannot work, and why
@@ -99,7 +95,7 @@ class Engine:
         return self.tally
 
     def _parts(self, group: PlannedGroup) -> Iterator[PlannedGroup]:
-        """Yield a group in parts that are read in step; by volume, where that matters, with the fitting keepers first."""
+        """Yield a group in parts that are read in step; by volume where that matters, fitting keepers first."""
         parts = [group]
         if not self._action.names_go:
             devices = dict.fromkeys(victim.seen.device for victim in group.victims)
@@ -191,7 +187,7 @@ class Engine:
         self._folders.close()
 
     def _keepers(self, copies: Sequence[Copy], size: int) -> list[Held]:
-        """Open as many keepers as have to stay, each another file; those that are not what they were are passed over."""
+        """Open as many keepers as have to stay, each another file; those that changed are passed over."""
         held: list[Held] = []
         for copy in copies:
             with suppress(RefusedError, OSError):
@@ -227,7 +223,7 @@ class Engine:
             except FileNotFoundError:
                 self.tally.already.append(Refusal(copy.path, "is gone"))
             except OSError as error:
-                self._refuse([copy], error.strerror or str(error))
+                self._refuse([copy], said(error))
         return [victim for victim in held.values() if victim.seen.device not in self._hopeless]
 
     def _probe(self, victim: Held) -> None:

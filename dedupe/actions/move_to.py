@@ -34,6 +34,7 @@ class MoveTo:
     def __init__(self, target: bytes, roots: Sequence[bytes], folders: Folders) -> None:
         self._target, self._folders = os.path.realpath(absolute(target)), folders
         self._places = places(roots)
+        self._made: set[bytes] = set()
         shown = display.shown(target)
         if any(self._target == os.path.realpath(absolute(root)) for root in roots):
             raise UsageError(f"{shown} is one of the folders that were scanned: name another one to move to.")
@@ -58,7 +59,9 @@ class MoveTo:
         """Make the folders that the name needs."""
         path = self._path(item)
         folder, name = os.path.split(path)
-        os.makedirs(folder, exist_ok=True)
+        if folder not in self._made:
+            os.makedirs(folder, exist_ok=True)
+            self._made.add(folder)
         item.target, item.spot = path, Spot(self._folders.handle(folder), name)
 
     def abandon(self, item: Item) -> None:

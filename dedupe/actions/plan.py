@@ -17,6 +17,7 @@ from dedupe.actions.held_back import Kind
 from dedupe.actions.looks import Look
 from dedupe.actions.marks import MarkedFile, MarkedGroup, Marks
 from dedupe.actions.tally import Refusal
+from dedupe.actions.words import said
 from dedupe.errors import UsageError
 from dedupe.storage import display
 from dedupe.storage.paths import absolute
@@ -191,7 +192,7 @@ class _Looked:
             self.already.append(Refusal(file.path, "is gone"))
             return None
         except OSError as error:
-            self.refused.append(Refusal(file.path, error.strerror or str(error)))
+            self.refused.append(Refusal(file.path, said(error)))
             return None
         if reason := self._unfit(copy):
             self.refused.append(Refusal(file.path, reason))

@@ -120,10 +120,11 @@ class Outcome:
     reason: str = ""
     errno: int | None = None
     freed: int = 0  # bytes
+    inode: int = 0  # that the name has now, where the action gave it another file
 
     def as_object(self) -> dict[str, Any]:
         """Return the line of the journal."""
-        return {"kind": "outcome"} | {name: getattr(self, name) for name in self.__slots__}
+        return {"kind": "outcome"} | {name: getattr(self, name) for name in self.__slots__} | {"inode": str(self.inode)}
 
     @classmethod
     def from_object(cls, line: dict[str, Any]) -> Outcome:
@@ -138,6 +139,7 @@ class Outcome:
             reason=str(line.get("reason", "")),
             errno=line.get("errno"),
             freed=int(line.get("freed", 0)),
+            inode=int(line.get("inode", 0)),
         )
 
 

@@ -93,7 +93,7 @@ def mark(report: ScanResult, rules: Rules) -> Decided:
             made.append(_marked(group, stays))
     judge.check_all_matched()
     marks = Marks(
-        roots=tuple(report.roots),
+        roots=tuple(report.roots) or _common(report),
         groups=made,
         version=report.version,
         started=report.started,
@@ -220,6 +220,15 @@ def _choices(report: ScanResult) -> dict[Then, Callable[[File], int]]:
         Then.SHORTEST: lambda file: len(display.text(file.path)),
         Then.FIRST_ROOT: root_of,
     }
+
+
+def _common(report: ScanResult) -> tuple[bytes, ...]:
+    """Return the folder that holds all files of a report that does not say what was scanned, as other finders' do."""
+    folders = {os.path.dirname(name) for group in report.groups for file in group.files for name in file.names}
+    try:
+        return (os.path.commonpath(folders),) if folders else ()
+    except ValueError:  # on several drives
+        return tuple(sorted({os.path.splitdrive(folder)[0] + b"\\" for folder in folders}))
 
 
 def _marked(group: Group, stays: Sequence[File]) -> MarkedGroup:

@@ -29,6 +29,7 @@ class Tally:
     places: list[str] = field(default_factory=list)  # where victims lie now, such as folders of trashes
     notes: list[str] = field(default_factory=list)
     stopped: str = ""  # why the run ended early
+    interrupted: bool = False  # by the user
 
     @property
     def is_complete(self) -> bool:

@@ -72,6 +72,12 @@ def expect_output() -> None:
         raise NothingUsableError("The result cannot be written: standard output is closed.")
 
 
+def ask(question: str) -> None:
+    """Print a question on standard error, without ending the line."""
+    if sys.stderr is not None:
+        print(question, end="", file=sys.stderr, flush=True)  # noqa: T201
+
+
 def write(pieces: Iterable[bytes], *, text: bool = True) -> None:
     """Write a result to standard output; on a terminal, in the terminal's encoding.
 

@@ -227,6 +227,11 @@ def differences(a: Metadata, b: Metadata, *, times: bool = False) -> list[str]:
     return found
 
 
+def flag_words(flags: int) -> list[str]:
+    """Return in words what flags a file has, as `differences` names them."""
+    return [word for bit, word in _WORDS.items() if flags & bit]
+
+
 def to_json(metadata: Metadata) -> dict[str, Any]:
     """Return metadata as values that JSON knows, exactly: bytes in base64, names also readable."""
     return {
