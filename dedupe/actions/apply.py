@@ -38,6 +38,7 @@ from dedupe.digests.choose import choose
 from dedupe.errors import BackendError, NothingUsableError, UsageError
 from dedupe.progress import Progress, Silent
 from dedupe.storage import display
+from dedupe.storage.paths import absolute, outside
 
 
 class ActionName(StrEnum):
@@ -138,7 +139,7 @@ def carry_out(prepared: Prepared, folder: str, progress: Progress | None = None)
         if isinstance(action, ToTrash):
             tally.places += action.places()
         elif order.target is not None and tally.done and not order.dry_run:
-            tally.places.append(display.shown(order.target))
+            tally.places.append(display.shown(outside(absolute(order.target))))
         return tally
 
 

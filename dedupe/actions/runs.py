@@ -105,6 +105,4 @@ def _runs(folder: str) -> Iterator[Run]:
 
 def undone(runs: list[Run], run: Run) -> set[int]:
     """Return the numbers of a run's intents that later undos have taken back."""
-    return {
-        int(intent.metadata.get("undoes", 0)) for other in runs if other.undoes == run.name for intent in other.done()
-    }
+    return {intent.undoes for other in runs if other.undoes == run.name for intent in other.done()}

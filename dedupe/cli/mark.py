@@ -50,7 +50,8 @@ def mark(
     else:
         _save(output, marks.write(decided.marks))
     files, groups = f"{redundant:,} redundant files", f"{len(decided.marks.groups):,} groups"
-    console.say(f"dedupe: {files} in {groups}: `dedupe apply {'-' if output == '-' else output} --trash` acts on them")
+    hint = "" if output == "-" else f": `dedupe apply {output} --trash` acts on them"
+    console.say(f"dedupe: {files} in {groups}{hint}")
     return Exit.DONE if redundant else Exit.NOTHING
 
 

@@ -50,11 +50,11 @@ def before(summary: Summary, order: Order) -> Iterator[str]:
 
 def _warnings(summary: Summary, order: Order) -> Iterator[str]:
     if summary.keeps_name and order.action is not ActionName.REFLINK:
-        yield f"{_files(summary.keeps_name)} of these have further names elsewhere: they free nothing."
+        yield f"Further names elsewhere: {_files(summary.keeps_name)}, which free nothing."
     if summary.other_dates and order.action is not ActionName.REFLINK:
-        yield f"{_files(summary.other_dates)} of these have other dates than the copies that stay."
+        yield f"Other dates than the copies that stay: {_files(summary.other_dates)}."
     if summary.symlinks and order.action not in (ActionName.REFLINK, ActionName.HARDLINK):
-        yield f"{summary.symlinks:,} symbolic links lead to these, and will lead to nothing."
+        yield f"Symbolic links that lead to these, and will lead to nothing: {summary.symlinks:,}."
     if order.action is ActionName.HARDLINK:
         yield "Hard links are one file under several names: who edits one of them edits all."
 
