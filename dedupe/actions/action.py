@@ -8,7 +8,8 @@ from typing import NamedTuple, Protocol
 
 from dedupe.actions.holding import FolderHandle, Held
 from dedupe.actions.plan import Name
-from dedupe.storage.rename import ASIDE, rename_no_replace
+from dedupe.storage.rename import rename_no_replace
+from dedupe.storage.temporary_names import ASIDE
 
 if sys.platform == "win32":
     from dedupe.storage import windows_acts

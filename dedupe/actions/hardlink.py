@@ -87,16 +87,21 @@ class Hardlink:
     def back(self, item: Item) -> None:
         """Give the victim its name back and take the keeper's away again."""
         here, aside = item.here, item.aside
-        if not item.victim.is_at(*aside):
-            return  # it never left
-        if item.keeper.is_at(*here):
-            if can_exchange(item.victim):
-                exchange(aside.name, here.name, a_dir=aside.folder, b_dir=here.folder)
-                if looks.within(*aside).identity == item.keeper.identity:
-                    unlink_at(*aside)
+        try:
+            set_aside = looks.within(*aside)  # mostly the victim, but maybe what took its name a moment before
+        except FileNotFoundError:
+            return  # nothing left its place
+        if set_aside.identity != item.keeper.identity:
+            if not item.keeper.is_at(*here):
+                move(item.victim, aside, here)
                 return
-            unlink_at(*here)
-        move(item.victim, aside, here)
+            if not can_exchange(item.victim):
+                unlink_at(*here)
+                move(item.victim, aside, here)
+                return
+            exchange(aside.name, here.name, a_dir=aside.folder, b_dir=here.folder)
+        if looks.within(*aside).identity == item.keeper.identity:
+            unlink_at(*aside)
 
     def sync(self) -> None:
         """Do nothing more: all folders that it changes are open, and are synced with the others."""

@@ -71,7 +71,7 @@ def apply(
     progress: options.Bars = None,
     verbose: _Verbose = False,
 ) -> Exit:
-    """Get rid of redundant files, each compared byte by byte with a copy that stays."""
+    """Get rid of redundant files, each compared once more."""
     from dedupe.actions import apply as applying
     from dedupe.actions import journal, summary
 

@@ -30,7 +30,7 @@ _FormatOption = Annotated[_Format, typer.Option("--format", help="text, or json:
 
 @console.guarded
 def journal(name: _Name = None, format_: _FormatOption = _Format.TEXT) -> Exit:
-    """List the runs of `dedupe apply` and `dedupe undo`, or tell what one of them did."""
+    """Print what was done about duplicates."""
     from dedupe.actions import journal as journals
     from dedupe.actions import runs
 

@@ -34,7 +34,7 @@ def mark(
     output: _Output = "-",
     verbose: _Verbose = False,
 ) -> Exit:
-    """Say by rules which copies of a report stay; write the marks that `dedupe apply` acts on."""
+    """Mark by rules which copies of a report are redundant."""
     from dedupe.actions import marks, rules
     from dedupe.report.read.loader import load_report
 

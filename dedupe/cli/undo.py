@@ -33,7 +33,7 @@ def undo(
     progress: options.Bars = None,
     verbose: _Verbose = False,
 ) -> Exit:
-    """Take back what `dedupe apply` did: the last run, or the one that is named."""
+    """Take back what `dedupe apply` did."""
     from dedupe.actions import journal
     from dedupe.actions.undo import Wish
     from dedupe.actions.undo import undo as take_back

@@ -10,24 +10,16 @@ from __future__ import annotations
 import errno
 import functools
 import os
-import re
 import secrets
 import stat
 import sys
+
+from dedupe.storage.temporary_names import ASIDE
 
 # Answers that mean "this file system does not offer it", whatever the file.
 NOT_OFFERED = frozenset({errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOTSUP, errno.ENOTTY})
 # Those of link(2), with EPERM for "no links here" and for files that others own, and EMLINK for too many names.
 _NO_LINK = NOT_OFFERED | {errno.EPERM, errno.EMLINK, errno.EACCES}
-ASIDE = b".dedupe-"  # begins every name that dedupe gives for the time being
-
-
-_TEMPORARY = re.compile(re.escape(ASIDE) + rb"([0-9a-z]{8}-\d+|[0-9a-f]{16})")
-
-
-def is_temporary(name: bytes) -> bool:
-    """Return whether a name is one that dedupe gives for the time being."""
-    return name.startswith(ASIDE) and _TEMPORARY.fullmatch(name) is not None
 
 
 def temporary_name() -> bytes:

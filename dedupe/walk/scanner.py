@@ -16,7 +16,7 @@ from typing import TypeVar
 
 from dedupe.result import Problem, ProblemKind, SkipReason
 from dedupe.storage import file_stat, placeholders, problems, volumes, windows
-from dedupe.storage.rename import ASIDE, is_temporary
+from dedupe.storage.temporary_names import ASIDE, is_temporary
 from dedupe.storage.volume import Volume
 from dedupe.walk.filters import Filters
 from dedupe.walk.listing import Listing, PendingFiles, PendingFolder
