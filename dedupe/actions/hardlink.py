@@ -92,7 +92,7 @@ class Hardlink:
         except FileNotFoundError:
             return  # nothing left its place
         if set_aside.identity != item.keeper.identity:
-            if not item.keeper.is_at(*here):
+            if not _is_object(item.keeper, here):
                 move(item.victim, aside, here)
                 return
             if not can_exchange(item.victim):
@@ -100,11 +100,19 @@ class Hardlink:
                 move(item.victim, aside, here)
                 return
             exchange(aside.name, here.name, a_dir=aside.folder, b_dir=here.folder)
-        if looks.within(*aside).identity == item.keeper.identity:
+        if _is_object(item.keeper, aside):
             unlink_at(*aside)
 
     def sync(self) -> None:
         """Do nothing more: all folders that it changes are open, and are synced with the others."""
+
+
+def _is_object(keeper: Held, spot: Spot) -> bool:
+    """Return whether a name is one of the keeper's, whatever its content is by now."""
+    try:
+        return looks.within(*spot).identity == keeper.identity
+    except FileNotFoundError:
+        return False
 
 
 _without_exchange: set[int] = set()  # devices of file systems that were seen to exchange nothing

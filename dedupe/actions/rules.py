@@ -110,7 +110,7 @@ class _Judge:
     """Applies the rules to one group after the other, and remembers which of them ever matched."""
 
     def __init__(self, report: ScanResult, rules: Rules) -> None:
-        self._has_groups = len(report.groups) > 0
+        self._report = report
         self._protect = [_Folder("protect", folder) for folder in rules.protect]
         self._only_in = [_Folder("only-in", folder) for folder in rules.only_in]
         self._prefer = [_Folder("prefer", folder) for folder in rules.prefer]
@@ -131,9 +131,9 @@ class _Judge:
         return left if len(left) == 1 else None
 
     def _must_stay(self, file: File) -> bool:
-        """Return whether a rule forbids that a file goes; each rule is asked, so that it is known to match."""
+        """Return whether a rule forbids that a file goes."""
         protected = [folder.holds_any(file.names) for folder in self._protect]
-        protected += [name.matches_any(file.names) for name in self._names]
+        protected += [name.holds_any(file.names) for name in self._names]
         real = (file.path, *file.links, *file.mounted)
         inside = [[folder.holds(name) for folder in self._only_in] for name in real]
         return any(protected) or not all(any(row) for row in inside if row)
@@ -146,7 +146,8 @@ class _Judge:
         """
         asked: list[_Folder | _Name] = [*self._protect, *self._only_in, *self._prefer, *self._names]
         for rule in asked:
-            if self._has_groups and not rule.matched:
+            files = (file for group in self._report.groups for file in group.files)
+            if self._report.groups and not any(rule.matched or rule.holds_any(file.names) for file in files):
                 raise UsageError(
                     f"--{rule.option} {rule.shown} matches no file in the report: check its spelling, "
                     "and that the report is of this folder."
@@ -194,7 +195,7 @@ class _Name:
         self.shown, self.matched = pattern, False
         self._pattern = re.compile(fnmatch.translate(pattern))
 
-    def matches_any(self, names: Iterable[bytes]) -> bool:
+    def holds_any(self, names: Iterable[bytes]) -> bool:
         """Return whether one of several names is meant."""
         found = any(self._pattern.match(os.fsdecode(os.path.basename(name))) for name in names)
         self.matched |= found

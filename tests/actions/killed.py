@@ -95,49 +95,52 @@ def kill_at_journal(number: int, act_once: Callable[[], object]) -> int | None:
     return None if os.WIFSIGNALED(status) else number
 
 
+class Place:
+    """A tree that is made anew for each kill, with its journal."""
+
+    def __init__(self, action: ActionName, folder: Path, what: str) -> None:
+        shutil.rmtree(folder, ignore_errors=True)
+        self.action, self.undoing, self.top = action, what == "undo", folder / "top"
+        self.journal, self.target = folder / "journal", folder / "target"
+        self.marks = tree(self.top)
+        for name in ("keep/a", "go/b", "go/deep/c"):
+            (self.top / name).chmod(0o600)
+        self.before, self.held = snapshot(self.top), contents(self.top)
+        if self.undoing:
+            act(self.marks, action, self.journal, target=self.target)
+
+    def once(self) -> object:
+        """Do what is killed."""
+        if self.undoing:
+            return take_back(self.journal)
+        return act(self.marks, self.action, self.journal, target=self.target)
+
+    def wrong(self) -> list[str]:
+        """Settle and undo, and return what is not as it was."""
+        found = []
+        places = [self.top, self.target, Path(os.environ["XDG_DATA_HOME"]) / "Trash/files"]
+        if not self.held <= contents(*places) and not list(self.top.rglob(".dedupe-*")):
+            found.append("a content is gone right after the kill")
+        tally = take_back(self.journal)
+        after = snapshot(self.top)
+        if after != self.before:
+            names = sorted(set(after) ^ set(self.before)) or "metadata"
+            found.append(f"{names} {tally.unknown} {tally.refused} {tally.failed}")
+        return found
+
+
 def main(action: ActionName, folder: Path, what: str) -> dict[str, Any]:
     """Kill at many points, and return how many there were and what was wrong."""
-    wrong: list[str] = []
-    lines, number, kills = 0, 0, 0
-    while True:
-        shutil.rmtree(folder, ignore_errors=True)
-        marks = tree(folder / "top")
-        (folder / "top/go/b").chmod(0o600)
-        (folder / "top/keep/a").chmod(0o600)
-        (folder / "top/go/deep/c").chmod(0o600)
-        top, journal, target = folder / "top", folder / "journal", folder / "target"
-        before, held = snapshot(top), contents(top)
-
-        def once() -> object:
-            if what == "undo":
-                return take_back(journal)
-            return act(marks, action, journal, target=target)
-
-        if what == "undo":
-            act(marks, action, journal, target=target)
-        if what == "journal":
-            number += 1
-            ended = kill_at_journal(number, once)
-        else:
-            ended = kill_at(number, once)
-            lines = lines or ended or 0
-            number += max(1, lines // _POINTS)
-        if ended is not None and number > 1 and lines != ended:
+    kill = kill_at_journal if what == "journal" else kill_at
+    lines = _POINTS if what == "journal" else kill(0, Place(action, folder, what).once)
+    assert lines
+    wrong, kills = [], 0
+    for number in range(1, lines + 1, max(1, lines // _POINTS)):
+        place = Place(action, folder, what)
+        if kill(number, place.once) is not None:
             break
-        kills += ended is None
-        if not held <= contents(top, target, Path(os.environ["XDG_DATA_HOME"]) / "Trash/files"):
-            aside = {path for path in top.rglob(".dedupe-*")}
-            if not aside:
-                wrong.append(f"{number}: a content is gone right after the kill")
-        tally = take_back(journal)
-        tally = take_back(journal) if tally.unknown else tally
-        after = snapshot(top)
-        if after != before:
-            wrong.append(
-                f"{number}: {sorted(set(after) ^ set(before)) or 'metadata'} {tally.unknown} {tally.refused} {tally.failed}"
-            )
-        if what != "journal" and number > lines:
-            break
+        kills += 1
+        wrong += [f"{number}: {each}" for each in place.wrong()]
     return {"kills": kills, "wrong": wrong}
 
 
