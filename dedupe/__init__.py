@@ -9,7 +9,20 @@ if _typing.TYPE_CHECKING:
     from dedupe.errors import BackendError, CacheError, DedupeError, NothingUsableError, UsageError
     from dedupe.find import find_duplicates
     from dedupe.progress import Progress
-    from dedupe.result import File, Group, Problem, ProblemKind, ScanResult, SkipReason, Totals
+    from dedupe.result import (
+        File,
+        Group,
+        GroupList,
+        Groups,
+        NameKind,
+        Problem,
+        ProblemKind,
+        Proof,
+        ScanResult,
+        SkipReason,
+        Totals,
+        VolumeInfo,
+    )
     from dedupe.version import __version__
 
 # Loaded when they are asked for: `dedupe --version` needs none of them, and they double its time.
@@ -22,15 +35,20 @@ _PLACES = {
     "DedupeError": "errors",
     "File": "result",
     "Group": "result",
+    "GroupList": "result",
+    "Groups": "result",
+    "NameKind": "result",
     "NothingUsableError": "errors",
     "Problem": "result",
     "ProblemKind": "result",
     "Progress": "progress",
+    "Proof": "result",
     "ScanConfig": "config",
     "ScanResult": "result",
     "SkipReason": "result",
     "Totals": "result",
     "UsageError": "errors",
+    "VolumeInfo": "result",
     "__version__": "version",
     "find_duplicates": "find",
 }
@@ -44,15 +62,20 @@ __all__ = [
     "DedupeError",
     "File",
     "Group",
+    "GroupList",
+    "Groups",
+    "NameKind",
     "NothingUsableError",
     "Problem",
     "ProblemKind",
     "Progress",
+    "Proof",
     "ScanConfig",
     "ScanResult",
     "SkipReason",
     "Totals",
     "UsageError",
+    "VolumeInfo",
     "__version__",
     "find_duplicates",
 ]

@@ -4,17 +4,30 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dedupe.compare.tuning import MEASURED, Tuning
 from dedupe.config import ScanConfig
 from dedupe.progress import Progress, Silent
 from dedupe.result import ScanResult
-from dedupe.scan.pipeline import Scan
+from dedupe.scan.assemble import result
+from dedupe.scan.confirm import confirm
+from dedupe.scan.fingerprints import group_by_fingerprint
+from dedupe.scan.list_files import group_by_size, list_files
+from dedupe.scan.look_again import look_again
+from dedupe.scan.recall import recall
+from dedupe.scan.rot import tell_rot
+from dedupe.scan.session import scan_session
+from dedupe.scan.unite import unite_hard_links
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
 
 def find_duplicates(
-    config: ScanConfig, *, progress: Progress | None = None, executor: Executor | None = None
+    config: ScanConfig,
+    *,
+    progress: Progress | None = None,
+    executor: Executor | None = None,
+    tuning: Tuning = MEASURED,
 ) -> ScanResult:
     """Find files of equal content.
 
@@ -25,16 +38,20 @@ def find_duplicates(
         config: where to look, and what counts.
         progress: is told how far the scan is.
         executor: does the reading in place of processes on this machine; its workers must see the same files.
+        tuning: amounts that change no result, for tests and experiments.
 
     Raises:
         NothingUsableError: no root can be read.
         BackendError: the digest backend asked for is not available here.
     """
-    with Scan(config, progress or Silent(), executor) as scan:
-        scan.walk()
-        sets = scan.same_size()
-        sets = scan.one_name_each(sets)
-        scan.recall(sets)
-        sets = scan.same_fingerprint(sets)
-        classes = scan.same_content(sets)
-        return scan.result(classes)
+    with scan_session(config, progress or Silent(), executor, tuning) as session:
+        listing = list_files(session, config)
+        table = listing.table
+        sets = group_by_size(table)
+        united = unite_hard_links(table, sets, session.opener)
+        known = recall(session, table, united.sets)
+        likely = group_by_fingerprint(session, table, united.sets, known)
+        confirmed = confirm(session, table, likely.sets, known)
+        confirmed = tell_rot(session, table, likely.sets, known, confirmed)
+        confirmed = look_again(session, table, confirmed)
+        return result(session, config, listing, united, known, (likely, confirmed))

@@ -1,7 +1,8 @@
-"""Entries and caches of a few made-up files, for tests of what is remembered."""
+"""Tables and caches of a few made-up files on a made-up disk, for tests of what is remembered."""
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from pathlib import Path
 
@@ -11,25 +12,52 @@ from dedupe.cache.write_buffer import RACY_NS
 from dedupe.compare.divergence import divergence_at
 from dedupe.files.table import FileTable
 from dedupe.storage.file_stat import FileStat
+from dedupe.storage.volume import Mount, Volume
 from dedupe.workers.pool import Pool
-from tests.made_volumes import MOUNT
 
 NOW = 1_900_000_000_000_000_000
 AT_REST = FileStat(100, NOW - 3 * RACY_NS, NOW - 3 * RACY_NS, 2**127)
 ONE = Pool(1)
+DISK = Volume("uuid:disk", "first", "here", 7, file_system="ext4", label="photos")
 
 
-def one_file(stat_: FileStat = AT_REST, name: bytes = b"f\xff") -> FileTable:
-    """Return entries of a single file."""
+def mounted(point: bytes = b"/", volume: Volume = DISK, base: bytes = b"") -> Mount:
+    """Return a mount of a made-up volume."""
+    return Mount(volume, os.path.join(point, b""), base)
+
+
+def one_file(
+    stat_: FileStat = AT_REST, name: bytes = b"f\xff", folder: bytes = b"/d", mount: Mount | None = None
+) -> FileTable:
+    """Return a table of a single file."""
     table = FileTable()
-    table.add(table.enter(b"/d", MOUNT), name, stat_)
+    table.add(table.enter(folder, mount or mounted()), name, stat_)
     return table
+
+
+def remember(
+    path: Path, table: FileTable, *, algorithm: str = "sha256", digest: bytes = b"D" * 32, read_ns: int = NOW
+) -> None:
+    """Store a row for each file of a table, all with one fingerprint and digest."""
+    cache = Cache(path, algorithm, read_ns)
+    cache.remember(table, range(len(table)), lambda _: b"F" * 16, dict.fromkeys(range(len(table)), digest))
+    cache.close()
+    assert cache.notes == []
+
+
+def recall(path: Path, table: FileTable, algorithm: str = "sha256") -> list[tuple[int, bytes, bytes | None]]:
+    """Return what is believed of the files of a table now."""
+    cache = Cache(path, algorithm, NOW)
+    found = [told for f in cache.recall(table, range(len(table)), ONE) for told in each(f)]
+    cache.close()
+    assert cache.notes == []
+    return found
 
 
 def each(found: Recalled) -> list[tuple[int, bytes, bytes | None]]:
     """Return member, fingerprint and digest of each file that something is believed of."""
     digests = dict(zip(found.digested, found.digests, strict=True))
-    return [(i, p, digests.get(i)) for i, p in zip(found.members, found.prints, strict=True)]
+    return [(i, p, digests.get(i)) for i, p in zip(found.members, found.fingerprints, strict=True)]
 
 
 def rows(path: Path) -> int:
@@ -41,22 +69,22 @@ def rows(path: Path) -> int:
 
 
 def many(count: int) -> tuple[FileTable, dict[int, bytes], dict[int, bytes], dict[int, bytes]]:
-    """Return entries with a fingerprint each, and for some of them digests and marks."""
+    """Return a table, a fingerprint each, and for some of them digests and divergences."""
     table = FileTable()
     for n in range(count):
         if n % 100 == 0:
-            folder = table.enter(b"/d/%d" % (n // 100), MOUNT)
+            folder = table.enter(b"/d/%d" % (n // 100), mounted())
         table.add(folder, b"f%d" % n, AT_REST._replace(size=n, inode=n))
-    prints = {n: n.to_bytes(16, "big") for n in range(count)}
+    fingerprints = {n: n.to_bytes(16, "big") for n in range(count)}
     divergences = {n: divergence_at(n, b"x") * (n % 3) for n in range(0, count, 7)}
-    return table, prints, {n: n.to_bytes(32, "big") for n in range(0, count, 2)}, divergences
+    return table, fingerprints, {n: n.to_bytes(32, "big") for n in range(0, count, 2)}, divergences
 
 
 def stored(path: Path, count: int) -> tuple[FileTable, list[tuple[int, bytes, bytes | None]]]:
-    """Store many rows; return the entries and what is to be believed of them."""
-    table, prints, digests, divergences = many(count)
+    """Store many rows; return the table and what is to be believed of them."""
+    table, fingerprints, digests, divergences = many(count)
     cache = Cache(path, "sha256", NOW)
-    cache.remember(table, range(count), prints.get, digests, divergences)
+    cache.remember(table, range(count), fingerprints.get, digests, divergences)
     cache.close()
     assert cache.notes == []
-    return table, [(n, prints[n], digests.get(n)) for n in range(count)]
+    return table, [(n, fingerprints[n], digests.get(n)) for n in range(count)]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import sys
 from collections import defaultdict
@@ -11,10 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from dedupe.compare import confirm, fingerprint, split_sets
+from dedupe.compare.tuning import Tuning
 from dedupe.result import ScanResult
+from dedupe.storage.readers import GRANULARITY
 from dedupe.walk import scanner
-from dedupe.workers import pool, processes
+from dedupe.workers.tuning import WorkerTuning
 
 Groups = set[frozenset[str]]
 
@@ -38,31 +38,38 @@ def all_names(result: ScanResult) -> Groups:
     return {frozenset(os.fsdecode(n) for f in g.files for n in f.names) for g in result.groups}
 
 
-def lower_thresholds(patch: pytest.MonkeyPatch) -> None:
-    """Make a few files of some KiB pass through all that many and large ones do: slices, samples, windows, parts."""
+LOW = Tuning(
+    whole=512,
+    sample=64,
+    large=6000,
+    fingerprint_files=(5, 5, 5),
+    small=1024,
+    open_files=3,
+    window=4096,
+    step=1000,
+    granularity=GRANULARITY if sys.platform == "win32" else 4096,  # of which maps begin at a multiple
+    batch=(20_000, 20_000, 20_000),
+    opening=3000,
+    part_files=3,
+    hash_files=2,
+    stat_files=3,
+)
+
+
+def lower_thresholds(patch: pytest.MonkeyPatch) -> Tuning:
+    """Return amounts by which a few files of some KiB pass through all that many and large ones do; so does a walk."""
     patch.setattr(scanner, "_SLICE", 3)
-    patch.setattr(fingerprint, "WHOLE", 512)
-    patch.setattr(fingerprint, "SAMPLE", 64)
-    patch.setattr(fingerprint, "_LARGE", 6000)
-    for name in ("_FIRST", "_LEAST", "_MOST"):
-        patch.setattr(fingerprint, name, 5)
-        patch.setattr(split_sets, name, 20_000)
-    patch.setattr(split_sets, "_OPENING", 3000)
-    for module in (confirm, split_sets):
-        patch.setattr(module, "SMALL", 1024)
-        patch.setattr(module, "AT_ONCE", 3)
-    if sys.platform != "win32":  # where a map begins at a multiple of 64 KiB or not at all
-        patch.setattr(confirm, "GRANULARITY", 4096)
-    patch.setattr(confirm, "_WINDOW", 4096)
-    patch.setattr(confirm, "_STEP", 1000)
-    patch.setattr(split_sets, "_PART_FILES", 3)
+    return LOW
 
 
 def fork_workers(patch: pytest.MonkeyPatch) -> None:
     """Make every scan with two jobs or more use workers, forked ones, so that they share what a test has patched."""
-    patch.setattr(pool, "_WARM_FILES", 1)
-    patch.setattr(pool, "_WARM_BYTES", 1)
-    patch.setattr(processes, "_context", lambda: multiprocessing.get_context("fork"))
+    patch.setattr(WorkerTuning, "default", WorkerTuning(warm_files=1, warm_bytes=1, start_method="fork"))
+
+
+def start_workers(patch: pytest.MonkeyPatch) -> None:
+    """Make every scan with two jobs or more use workers, started as this system does."""
+    patch.setattr(WorkerTuning, "default", WorkerTuning(warm_files=1, warm_bytes=1))
 
 
 def contents(count: int, size: int, differ_at: Iterable[int]) -> list[bytes]:

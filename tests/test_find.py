@@ -18,13 +18,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from dedupe import find
 from dedupe.cache import store, write_buffer
+from dedupe.compare.tuning import Tuning
 from dedupe.config import Confirm, ScanConfig
 from dedupe.errors import NothingUsableError
 from dedupe.files.columns import Column
 from dedupe.find import find_duplicates
 from dedupe.result import ScanResult
-from dedupe.scan import pipeline
 from dedupe.storage import file_stat
 from tests import corpora
 from tests.conftest import SETTLED, write
@@ -54,10 +55,10 @@ trees = st.lists(st.tuples(places, st.sampled_from(POOL)), max_size=40)
 
 
 @pytest.fixture
-def low(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Make small files pass through everything that large ones do, in workers too."""
-    lower_thresholds(monkeypatch)
+def low(monkeypatch: pytest.MonkeyPatch) -> Tuning:
+    """Return amounts by which small files pass through everything that large ones do, in workers too."""
     fork_workers(monkeypatch)
+    return lower_thresholds(monkeypatch)
 
 
 @pytest.fixture
@@ -87,7 +88,7 @@ def timeless(result: ScanResult) -> ScanResult:
 @pytest.mark.parametrize("confirm", MODES)
 @pytest.mark.parametrize("jobs", JOBS)
 def test_any_tree_gives_the_partition_of_a_plain_search(
-    low: None, folder: Callable[[], Path], confirm: Confirm, jobs: int
+    low: Tuning, folder: Callable[[], Path], confirm: Confirm, jobs: int
 ) -> None:
     """In every mode, with one job or two, the groups are those of files compared one by one."""
 
@@ -95,7 +96,7 @@ def test_any_tree_gives_the_partition_of_a_plain_search(
     @given(trees)
     def law(files: list[tuple[str, bytes]]) -> None:
         root = grow(folder(), files)
-        result = find_duplicates(ScanConfig(roots=[root], confirm=confirm, jobs=jobs, min_size=0))
+        result = find_duplicates(ScanConfig(roots=[root], confirm=confirm, jobs=jobs, min_size=0), tuning=low)
         assert all_names(result) == naive_groups(root, least=0)
         assert not result.problems
         for group in result.groups:
@@ -112,13 +113,13 @@ def test_any_tree_gives_the_partition_of_a_plain_search(
 @pytest.mark.parametrize("number", [2, 50, 200])
 @pytest.mark.parametrize("size", [900, 9000])
 def test_two_hundred_files_of_one_fingerprint(
-    low: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, confirm: Confirm, number: int, size: int
+    low: Tuning, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, confirm: Confirm, number: int, size: int
 ) -> None:
     """However many contents hide behind one fingerprint, the classes are right, and reading stays linear."""
     _one_fingerprint(monkeypatch)
     data = contents(number, size, [400, 800, size - 1, size // 2])
     root = grow(tmp_path, [("", data[n % number]) for n in range(200)])
-    result = find_duplicates(ScanConfig(roots=[root], confirm=confirm, jobs=1))
+    result = find_duplicates(ScanConfig(roots=[root], confirm=confirm, jobs=1), tuning=low)
     assert all_names(result) == naive_groups(root)
     assert result.totals.bytes_read <= 3 * result.totals.bytes
 
@@ -220,7 +221,7 @@ edits = st.lists(st.tuples(st.sampled_from(EDITS), st.integers(0, 99), st.intege
 
 @pytest.mark.skipif(sys.platform == "win32", reason="edits are dated by st_ctime: the time of creation there")
 def test_no_edit_between_two_scans_is_missed(
-    low: None, monkeypatch: pytest.MonkeyPatch, folder: Callable[[], Path]
+    low: Tuning, monkeypatch: pytest.MonkeyPatch, folder: Callable[[], Path]
 ) -> None:
     """After any edits the answer with the cache is the one without, and rows of untouched files are believed."""
     # Files count as at rest at once, so that there are rows to be wrongly believed: the clock of the edits is finer
@@ -237,13 +238,13 @@ def test_no_edit_between_two_scans_is_missed(
         root, kept = grow(folder(), files), folder() / "cache.db"
         config = ScanConfig(roots=[root], jobs=1, cache=kept)
         later(root)
-        find_duplicates(config)
+        find_duplicates(config, tuning=low)
         for changes in rounds:
             for name, n, m in changes:
                 getattr(Edits(root), name)(n, m)
             later(root)
-            with_cache = find_duplicates(config)
-            without = find_duplicates(replace(config, cache=None))
+            with_cache = find_duplicates(config, tuning=low)
+            without = find_duplicates(replace(config, cache=None), tuning=low)
             assert timeless(with_cache) == timeless(without)
             assert all_names(with_cache) == naive_groups(root)
             hits.append(with_cache.totals.cache_hits)
@@ -327,13 +328,13 @@ def test_corpora_give_their_truth_cold_and_remembered(
 # --- killed
 
 
-def test_a_digest_in_the_cache_is_hashlibs(low: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_digest_in_the_cache_is_hashlibs(low: Tuning, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Whatever falls out early or is joined later, no row holds a digest that is not the whole file's."""
     _one_fingerprint(monkeypatch)
     monkeypatch.setattr(write_buffer, "RACY_NS", 0)  # files not at rest have no rows
     root = grow(tmp_path / "root", [("", data) for data in POOL if data for _ in range(3)])
     later(root)
-    find_duplicates(ScanConfig(roots=[root], jobs=1, cache=tmp_path / "cache.db"))
+    find_duplicates(ScanConfig(roots=[root], jobs=1, cache=tmp_path / "cache.db"), tuning=low)
     assert digests_that_lie(tmp_path / "cache.db") == []
 
 
@@ -386,14 +387,13 @@ def test_a_file_that_changes_between_walk_and_reading_is_told(tmp_path: Path, mo
         write(tmp_path / "root" / name, b"same")
     monkeypatch.setattr(write_buffer, "RACY_NS", 0)  # files not at rest have no rows
     later(tmp_path / "root")
-    real = pipeline.Scan.same_fingerprint
+    real = find.confirm
 
-    def then_change(self: pipeline.Scan, sets: Any) -> Any:
-        found = real(self, sets)
+    def after_a_change(*args: Any) -> Any:
         (tmp_path / "root" / "b").write_bytes(b"else")
-        return found
+        return real(*args)
 
-    monkeypatch.setattr(pipeline.Scan, "same_fingerprint", then_change)
+    monkeypatch.setattr(find, "confirm", after_a_change)
     kept = tmp_path / "cache.db"
     result = find_duplicates(ScanConfig(roots=[tmp_path / "root"], cache=kept))
     assert all_names(result) == {frozenset(str(tmp_path / "root" / n) for n in "ac")}
@@ -415,11 +415,11 @@ def test_groups_come_in_their_order_and_numbered(tmp_path: Path) -> None:
 
 
 def test_what_was_learnt_is_kept_while_one_file_takes_long(
-    low: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    low: Tuning, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """The cache is asked to write what is due at every step of a file, not only when the next one begins."""
     asked: list[float] = []
     monkeypatch.setattr(store.Cache, "commit_if_due", lambda _: asked.append(time.monotonic()))
     root = grow(tmp_path / "root", [("", bytes(10_000))] * 2)
-    find_duplicates(ScanConfig(roots=[root], jobs=1, cache=tmp_path / "cache.db"))
+    find_duplicates(ScanConfig(roots=[root], jobs=1, cache=tmp_path / "cache.db"), tuning=low)
     assert len(asked) >= 10

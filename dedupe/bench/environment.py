@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from dedupe.bench import power
 from dedupe.bench.cpu import cpu
-from dedupe.workers.pool import cores as usable_cores
+from dedupe.workers.cores import cores as usable_cores
 
 
 @dataclass(frozen=True, slots=True)

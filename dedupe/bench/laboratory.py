@@ -20,7 +20,7 @@ from dedupe.bench.rounds import measure
 from dedupe.errors import NothingUsableError, UsageError
 from dedupe.progress import Progress
 from dedupe.version import __version__
-from dedupe.workers.pool import cores
+from dedupe.workers.cores import cores
 
 BASELINE = "sha256/openssl"  # what most programs use
 ROUNDS = 5

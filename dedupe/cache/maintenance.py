@@ -1,17 +1,16 @@
-"""Looking after a cache file: what is in it, what is out of date, emptying it.  Scans nothing."""
+"""Looking after a cache file: what is in it, what is out of date, emptying it.  Scans nothing, and begins no cache."""
 
 from __future__ import annotations
 
-import contextlib
 import os
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from dedupe.cache.database import connect, explain
-from dedupe.errors import CacheError
+from dedupe.cache import places
+from dedupe.cache.database import existing
 
-_AT_ONCE = 1000  # rows dropped by one statement
+_PART = 1000  # files dropped by one statement
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,70 +21,115 @@ class CacheInfo:
     disk_bytes: int
     files: int
     digests: dict[str, int]  # by algorithm
-    roots: list[bytes]
+    roots: list[bytes]  # as they were reached
 
 
-@contextlib.contextmanager
-def _opened(path: str) -> Iterator[sqlite3.Connection]:
-    """Open a cache that is there; its failures become CacheError."""
-    if not os.path.exists(path):
-        raise CacheError(f"There is no cache at {path}.")
-    notes: list[str] = []
-    try:
-        try:
-            connection, _ = connect(path, notes)
-        except CacheError as error:
-            raise CacheError(f"The cache {path} {error}.") from error
-        with contextlib.closing(connection):
-            if notes:
-                raise CacheError(" ".join(notes))
-            yield connection
-    except (sqlite3.Error, OSError) as error:
-        raise CacheError(f"The cache {path} {explain(error)}.") from error
+@dataclass(frozen=True, slots=True)
+class Pruned:
+    """How many files were dropped and kept."""
+
+    dropped: int
+    kept: int
 
 
 def info(path: str) -> CacheInfo:
-    """Return what a cache holds.
+    """Return what a cache holds, and change nothing.
 
     Raises:
         CacheError: it is not there or cannot be used.
     """
-    with _opened(path) as connection:
-        files = connection.execute("SELECT count(DISTINCT path) FROM files").fetchone()[0]
+    with existing(path) as connection:
+        real = os.path.realpath(path)
         digests = "SELECT algorithm, count(*) FROM files WHERE digest IS NOT NULL GROUP BY algorithm ORDER BY algorithm"
         return CacheInfo(
             path=path,
-            disk_bytes=sum(os.path.getsize(path + end) for end in ("", "-wal") if os.path.exists(path + end)),
-            files=files,
+            disk_bytes=sum(os.path.getsize(real + end) for end in ("", "-wal") if os.path.exists(real + end)),
+            files=files_in(connection),
             digests=dict(connection.execute(digests)),
-            roots=[row[0] for row in connection.execute("SELECT CAST(path AS BLOB) FROM roots ORDER BY path")],
+            roots=[row[0] for row in connection.execute("SELECT DISTINCT CAST(reached AS BLOB) FROM roots ORDER BY 1")],
         )
 
 
-def prune(path: str) -> tuple[int, int]:
-    """Drop rows of files that are gone, below roots that can be read now; return how many rows went and stayed.
+def files_in(connection: sqlite3.Connection) -> int:
+    """Return how many files a database has rows of: one by several algorithms has several rows."""
+    count: int = connection.execute("SELECT count(*) FROM (SELECT DISTINCT volume, path FROM files)").fetchone()[0]
+    return count
 
-    A root that is another folder than it was (an empty mount point whose disk is away) is not taken for readable, and
-    neither is a file gone if the device that it was on is not there any more.
+
+def prune(path: str) -> Pruned:
+    """Drop the rows of files that are gone, and return how many files went and stayed.
+
+    A file is gone if it is at none of the places where its volume is mounted now.  Only files are asked for that lie
+    below a scanned folder that can be listed now and is the folder that it was: a disk that is away loses nothing.
 
     Raises:
         CacheError: the cache is not there or cannot be used.
     """
-    with _opened(path) as connection:
-        known = connection.execute("SELECT CAST(path AS BLOB), device, inode FROM roots")
-        roots = [row[0] for row in known if _is_readable(*row)]
-        gone = []
-        rows = connection.execute("SELECT path, algorithm, CAST(path AS BLOB), device FROM files ORDER BY path")
-        for path_, algorithm, file, device in rows:
-            if any(_is_below(file, root) for root in roots) and _is_gone(file, device):
-                gone.append((path_, algorithm))
+    with existing(path, change=True) as connection:
+        before = files_in(connection)
+        for number, volume_id in connection.execute("SELECT number, id FROM volumes").fetchall():
+            mounts = places.mounts_of(str(volume_id))
+            if mounts:
+                known = connection.execute("SELECT CAST(path AS BLOB), inode FROM roots WHERE volume = ?", (number,))
+                roots = [root for root, inode in known if places.is_readable(mounts, root, inode)]
+                files = _below_any(connection, number, roots)
+                _drop(connection, number, [file for file in files if places.is_gone(mounts, bytes(file))])
+            elif str(volume_id).startswith(places.BOOT):  # will never be mounted again
+                _drop_below(connection, number, b"")
+        return _pruned(connection, before)
+
+
+def prune_root(path: str, folders: Iterable[bytes]) -> Pruned:
+    """Drop the rows of all files below absolute folders, whether they are there or not; return what went and stayed.
+
+    Raises:
+        CacheError: the cache is not there or cannot be used.
+    """
+    with existing(path, change=True) as connection:
+        before = files_in(connection)
+        for folder in folders:
+            for volume, inside in places.remembered_below(connection, folder):
+                _drop_below(connection, volume, inside)
+        return _pruned(connection, before)
+
+
+def _below_any(connection: sqlite3.Connection, volume: int, roots: list[bytes]) -> Iterator[bytes]:
+    """Yield the paths that a volume's rows have below some folders, each once."""
+    roots.sort()
+    last = None
+    for root in roots:
+        if last is not None and root.startswith(last):
+            continue
+        last = root
+        condition, values = places.below(root)
+        query = f"SELECT DISTINCT CAST(path AS BLOB) FROM files WHERE volume = ? AND {condition}"  # noqa: S608
+        for (file,) in connection.execute(query, (volume, *values)):
+            yield file
+
+
+def _drop(connection: sqlite3.Connection, volume: int, files: list[bytes]) -> None:
+    for first in range(0, len(files), _PART):
+        rows = [(volume, bytearray(file)) for file in files[first : first + _PART]]
         with connection:
-            for first in range(0, len(gone), _AT_ONCE):
-                connection.executemany(
-                    "DELETE FROM files WHERE path = ? AND algorithm = ?", gone[first : first + _AT_ONCE]
-                )
-        _shrink(connection)
-        return len(gone), connection.execute("SELECT count(*) FROM files").fetchone()[0]
+            connection.executemany("DELETE FROM files WHERE volume = ? AND path = ?", rows)
+
+
+def _drop_below(connection: sqlite3.Connection, volume: int, folder: bytes) -> None:
+    condition, values = places.below(folder)
+    with connection:
+        for table in ("files", "roots"):
+            connection.execute(f"DELETE FROM {table} WHERE volume = ? AND {condition}", (volume, *values))  # noqa: S608
+
+
+def _pruned(connection: sqlite3.Connection, before: int) -> Pruned:
+    """Return what a database has lost since it had so many files; volumes without any go too, and the space."""
+    with connection:
+        connection.execute(
+            "DELETE FROM volumes WHERE number NOT IN (SELECT volume FROM roots UNION SELECT volume FROM files)"
+        )
+    _shrink(connection)
+    kept = files_in(connection)
+    return Pruned(before - kept, kept)
 
 
 def clear(path: str) -> int:
@@ -94,10 +138,10 @@ def clear(path: str) -> int:
     Raises:
         CacheError: the cache is not there or cannot be used.
     """
-    with _opened(path) as connection:
+    with existing(path, change=True) as connection:
         with connection:
-            connection.execute("DELETE FROM files")
-            connection.execute("DELETE FROM roots")
+            for table in ("files", "roots", "volumes"):
+                connection.execute(f"DELETE FROM {table}")  # noqa: S608 - the names are ours
         _shrink(connection)
     return os.path.getsize(path)
 
@@ -105,33 +149,3 @@ def clear(path: str) -> int:
 def _shrink(connection: sqlite3.Connection) -> None:
     connection.execute("VACUUM")
     connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-
-
-def _is_readable(path: bytes, device: str, inode: str) -> bool:
-    try:
-        seen = os.stat(path)
-        with os.scandir(path):
-            return (str(seen.st_dev), str(seen.st_ino)) == (device, inode)
-    except OSError:
-        return False
-
-
-def _is_below(file: bytes, root: bytes) -> bool:
-    separator = os.fsencode(os.sep)
-    return file.startswith(root.rstrip(separator) + separator)
-
-
-def _is_gone(file: bytes, device: str) -> bool:
-    """Return whether a file is gone for good: not there, while the device that held it still is."""
-    try:
-        os.lstat(file)
-    except (FileNotFoundError, NotADirectoryError, ValueError):  # no file can have a NUL in its name
-        pass
-    except OSError:
-        return False
-    else:
-        return False
-    folder = os.path.dirname(file)
-    while not os.path.isdir(folder):
-        folder = os.path.dirname(folder)
-    return str(os.stat(folder).st_dev) == device

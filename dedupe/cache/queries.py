@@ -1,4 +1,4 @@
-"""Looking up what a cache knows of many files: work for `Pool`, in this process or in workers.  Writes nothing.
+"""Looking up by path what a cache knows of many files: work for `Pool`, in this process or in workers.  Writes nothing.
 
 Whoever looks up opens the database for itself: a connection must not be used on the other side of a fork.  Even a new
 one there lacks some locks, as SQLite believes that its process holds them, which the one it was forked from does until
@@ -9,86 +9,147 @@ from __future__ import annotations
 
 import contextlib
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate, groupby
-from typing import Any
+from typing import Any, NamedTuple, TypeAlias
 
-from dedupe.cache import row_checksum
+from dedupe.cache import eligible, row_checksum
 from dedupe.compare import fingerprint
 from dedupe.files.columns import gather_array
 from dedupe.files.table import FileTable
+from dedupe.storage.volume import Volume
 
 BATCH = 4096  # files looked up by one worker at a time: some ten milliseconds
 _RUN = 500  # of them, and of one folder, by one statement: 1.4 us each where their rows lie together, else 2.5
 _DENSE = 2  # rows that may lie between those of a run, a file: what is asked must set the cost, not what is known
 # null stands for the scan's own algorithm: one text less to make
-_SELECT = "SELECT path, nullif(algorithm, ?), fingerprint, ifnull(digest, x''), marks, seal FROM files WHERE path "
+_SELECT = (
+    "SELECT path, nullif(algorithm, ?), fingerprint, ifnull(digest, x''), divergence, checksum "
+    "FROM files WHERE volume = ? AND path "
+)
+
+
+class RememberedRow(NamedTuple):
+    """What is remembered of one file."""
+
+    fingerprint: bytes
+    digest: bytes  # empty where none is known
+    divergences: bytes  # likewise
+
+
+Rows: TypeAlias = dict[int, tuple[bytes, bytes, bytes]]  # by member, as in `RememberedRow`: that takes longer to make
 
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """Files to look up."""
+    """Files of one volume to look up."""
 
-    members: Sequence[int]  # what the caller knows them by
-    paths: Iterable[bytes]
+    volume_id: str
+    volume: int  # its number in the database
+    members: Sequence[int]  # what the caller knows the files by
+    paths: Iterable[bytes]  # in the volume
     runs: Sequence[int]  # how many of them, one after the other, lie in one folder
-    packed_stats: bytes  # of `seals`: what the files' status is now
+    packed_stats: bytes  # of `row_checksum`: what the files' stat is now
+    unsure: Collection[int] = ()  # members whose change time tells nothing
 
 
 @dataclass(slots=True)
 class Recalled:
-    """What may be believed of the files of one batch."""
+    """What is remembered of the files of one batch."""
 
-    members: list[int] = field(default_factory=list)
-    prints: list[bytes] = field(default_factory=list)  # of each of them
+    members: list[int] = field(default_factory=list)  # those of which it may be believed
+    fingerprints: list[bytes] = field(default_factory=list)  # of each of them
     digested: list[int] = field(default_factory=list)  # those whose digest is known too
     digests: list[bytes] = field(default_factory=list)
     divergences: dict[int, bytes] = field(default_factory=dict)  # of those that have some
+    # by member: a file whose change time tells nothing.  It counts only if the fingerprint that is read now is the same
+    unverified: dict[int, RememberedRow] = field(default_factory=dict)
 
 
-def batches(table: FileTable, members: Sequence[int]) -> Iterator[Query]:
-    """Yield batches of files to look up; quickest where they come as they were listed."""
-    if table.far:  # no row is ever stored of them
-        members = [i for i in members if i not in table.far]
-    for first in range(0, len(members), BATCH):
-        part = members[first : first + BATCH]
-        folders = groupby(gather_array(part)(table.folder))
-        counts = (len(list(same)) for _, same in folders)
-        runs = [min(_RUN, count - at) for count in counts for at in range(0, count, _RUN)]
-        yield Query(part, table.packed_paths(part), runs, row_checksum.packed_stats(table, part))
+def batches(table: FileTable, members: Sequence[int], numbers: Mapping[str, int]) -> Iterator[Query]:
+    """Yield batches of files to look up; quickest where they come as they were listed.
+
+    Args:
+        table: of the files.
+        members: those to look up.
+        numbers: of the volumes that the database knows files of, by their id.
+    """
+    for volume, some in eligible.by_volume(table, members):
+        number = numbers.get(volume.id)
+        for first in range(0, len(some) if number is not None else 0, BATCH):
+            part = some[first : first + BATCH]
+            assert number is not None
+            folders = groupby(gather_array(part)(table.folder))
+            counts = (len(list(same)) for _, same in folders)
+            runs = [min(_RUN, count - at) for count in counts for at in range(0, count, _RUN)]
+            yield Query(
+                volume.id,
+                number,
+                part,
+                table.packed_paths(part, relative=True),
+                runs,
+                row_checksum.packed_stats(table, part),
+                _unsure(table, volume, part),
+            )
+
+
+def _unsure(table: FileTable, volume: Volume, members: Sequence[int]) -> Collection[int]:
+    """Return the members whose content may have changed without moving a time that counts."""
+    if not volume.keeps_change_time:
+        return members if isinstance(members, range) else frozenset(members)
+    changed = gather_array(members)(table.changed_ns)
+    return frozenset(i for i, time in zip(members, changed, strict=True) if not time) if 0 in changed else ()
 
 
 def look_up(connection: sqlite3.Connection, algorithm: str, asked: Query) -> Recalled:
-    """Return what may be believed: the rows whose seal fits the files as they are now.
+    """Return what is remembered: the rows whose checksum fits the files as they are now.
 
     Raises:
         sqlite3.Error: the database cannot be read.
     """
     paths = list(asked.paths)
     files = dict(zip(paths, zip(asked.members, row_checksum.each(asked.packed_stats), strict=True), strict=True))
-    best: dict[int, tuple[bytes, bytes, bytes]] = {}
-    own, checksum = row_checksum.salt(algorithm), row_checksum.checksum
-    for keys in _runs(paths, asked.runs):
-        for path, other, print_, digest, divergences, stored in _rows(connection, algorithm, keys):
+    rows = _fitting(connection, algorithm, asked, files, _runs(paths, asked.runs))
+    if len(files) < len(paths):  # several names of one place, or clones of the volume
+        told = {member for member, _ in files.values()}
+        stats = row_checksum.each(asked.packed_stats)
+        for path, member, packed in zip(paths, asked.members, stats, strict=True):
+            if member not in told:
+                rows |= _fitting(connection, algorithm, asked, {path: (member, packed)}, [[path]])
+    return recalled(rows, asked.unsure)
+
+
+def _fitting(
+    connection: sqlite3.Connection,
+    algorithm: str,
+    asked: Query,
+    files: Mapping[bytes, tuple[int, bytes]],
+    runs: Iterable[Sequence[bytes]],
+) -> Rows:
+    """Return the rows that fit: of files, by their paths, their members and packed stats."""
+    best: Rows = {}
+    own, checksum = row_checksum.salt(asked.volume_id, algorithm), row_checksum.checksum
+    for keys in runs:
+        for path, other, fingerprint_, digest, divergence, stored in _rows(connection, algorithm, asked.volume, keys):
             file = files.get(path)
             if file is None:
                 continue
-            member, head = file
-            salt = own if other is None else row_checksum.salt(other)
+            member, packed = file
+            salt = own if other is None else row_checksum.salt(asked.volume_id, other)
             try:
                 if (
-                    checksum(salt.join((head, print_, digest, divergences, path))) != stored
-                    or len(print_) != fingerprint.WIDTH
+                    checksum(salt.join((packed, fingerprint_, digest, divergence, path))) != stored
+                    or len(fingerprint_) != fingerprint.WIDTH
                 ):
                     continue
             except TypeError:  # another program wrote into it
                 continue
             if other is None:
-                best[member] = (print_, digest, divergences)
+                best[member] = (fingerprint_, digest, divergence)
             else:
-                best.setdefault(member, (print_, b"", divergences))
-    return _found(best)
+                best.setdefault(member, (fingerprint_, b"", divergence))
+    return best
 
 
 def _runs(paths: Sequence[bytes], lengths: Sequence[int]) -> Iterator[Sequence[bytes]]:
@@ -96,27 +157,31 @@ def _runs(paths: Sequence[bytes], lengths: Sequence[int]) -> Iterator[Sequence[b
     return (paths[end - length : end] for length, end in zip(lengths, ends, strict=True))
 
 
-def _rows(connection: sqlite3.Connection, algorithm: str, paths: Sequence[bytes]) -> list[tuple[Any, ...]]:
+def _rows(connection: sqlite3.Connection, algorithm: str, volume: int, paths: Sequence[bytes]) -> list[tuple[Any, ...]]:
     """Return the rows of paths, and perhaps some of others."""
     most = _DENSE * len(paths)
     bounds = bytearray(min(paths)), bytearray(max(paths))  # sqlite3 takes them as they are, unlike bytes
-    rows = connection.execute(f"{_SELECT}BETWEEN ? AND ? LIMIT ?", (algorithm, *bounds, most + 1)).fetchall()
+    rows = connection.execute(f"{_SELECT}BETWEEN ? AND ? LIMIT ?", (algorithm, volume, *bounds, most + 1)).fetchall()
     if len(rows) <= most:
         return rows
     placeholders = ",".join("?" * len(paths))
-    return connection.execute(f"{_SELECT}IN ({placeholders})", (algorithm, *map(bytearray, paths))).fetchall()
+    return connection.execute(f"{_SELECT}IN ({placeholders})", (algorithm, volume, *map(bytearray, paths))).fetchall()
 
 
-def _found(best: dict[int, tuple[bytes, bytes, bytes]]) -> Recalled:
-    found = Recalled(sorted(best))
+def recalled(rows: Rows, unsure: Collection[int]) -> Recalled:
+    """Return what some rows tell, in the order of their members."""
+    found = Recalled()
+    if unsure:
+        found.unverified = {i: RememberedRow(*rows.pop(i)) for i in sorted(rows) if i in unsure}
+    found.members += sorted(rows)
     for member in found.members:
-        print_, digest, divergences = best[member]
-        found.prints.append(print_)
+        fingerprint_, digest, divergence = rows[member]
+        found.fingerprints.append(fingerprint_)
         if digest:
             found.digested.append(member)
             found.digests.append(digest)
-        if divergences:
-            found.divergences[member] = divergences
+        if divergence:
+            found.divergences[member] = divergence
     return found
 
 
@@ -127,8 +192,8 @@ class QueryTask:
     database: str  # as a URI
     algorithm: str
 
-    def __call__(self, batch: Query, *, may_mmap: bool) -> Recalled | None:  # noqa: ARG002
-        """Return what may be believed of a batch, or None where the database cannot be read."""
+    def __call__(self, batch: Query) -> Recalled | None:
+        """Return what is remembered of a batch, or None where the database cannot be read."""
         try:
             # Opened and closed for each batch, which costs 0.2 ms: none is kept that might be in use at a fork.
             with contextlib.closing(sqlite3.connect(self.database, uri=True, timeout=0)) as connection:

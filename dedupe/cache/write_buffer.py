@@ -11,14 +11,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import compress, repeat
 from typing import TypeAlias
 
-from dedupe.cache import row_checksum
+from dedupe.cache import eligible, row_checksum
+from dedupe.cache.moved import stored_inodes
 from dedupe.compare import fingerprint
 from dedupe.files.columns import gather_array
 from dedupe.files.table import FileTable
+from dedupe.storage.volume import Volume
 
 RACY_NS = 2_000_000_000  # FAT keeps times to two seconds, the coarsest of all
 _PART = 1 << 15  # rows written by one transaction, as listed: neighbours share pages, and other processes get a turn
-_FAR = 1 << 63  # from here on SQLite takes numbers as text only
 _SAVED, _READY, _AWAITING = 0, 1, 2
 
 Row: TypeAlias = tuple[object, ...]
@@ -35,15 +36,17 @@ class WriteBuffer:
     Args:
         algorithm: of the digests.
         read_ns: the clock before the first file was looked at.
-        entries: the table; its files are known by their index in it, so that another needs an `Unsaved` of its own.
-        print_of: tells their fingerprints, when they are taken in and when the rows are written.
+        table: its files are known by their index in it, so that another table needs a buffer of its own.
+        fingerprint_of: tells their fingerprints, when they are taken in and when the rows are written.
     """
 
-    def __init__(self, algorithm: str, read_ns: int, table: FileTable, print_of: Callable[[int], bytes | None]) -> None:
+    def __init__(
+        self, algorithm: str, read_ns: int, table: FileTable, fingerprint_of: Callable[[int], bytes | None]
+    ) -> None:
         self._algorithm = algorithm
         self._read_ns = read_ns
         self._table = table
-        self._print_of = print_of
+        self._fingerprint_of = fingerprint_of
         self._states = bytearray(len(table))  # by file
         self._digests: dict[int, bytes] = {}
         self._divergences: dict[int, bytes] = {}
@@ -67,8 +70,8 @@ class WriteBuffer:
             if states[i] == _READY:
                 states[i] = _AWAITING
 
-    def parts(self, *, awaiting: bool) -> Iterator[list[Row]]:
-        """Yield the rows to write, in the order of `schema.COLUMNS`, as many as make a transaction, and forget them.
+    def parts(self, *, awaiting: bool) -> Iterator[tuple[Volume, Sequence[int]]]:
+        """Yield files of one volume that get rows, as many as make a transaction, and forget what was learnt of them.
 
         Args:
             awaiting: also those that still wait for a digest.
@@ -79,9 +82,7 @@ class WriteBuffer:
         members = array("I", compress(range(len(self._states)), map(wanted.__contains__, self._states)))
         for first in range(0, len(members), _PART):
             part = members[first : first + _PART]
-            settled = self._settled(part)
-            if settled:
-                yield list(self._rows(settled))
+            yield from eligible.by_volume(self._table, self._settled(part))
             for i in part:
                 self._states[i] = _SAVED
             for values in (self._digests, self._divergences):
@@ -91,40 +92,40 @@ class WriteBuffer:
     def _settled(self, members: array[int]) -> Sequence[int]:
         table, cut = self._table, gather_array(members)
         latest = map(max, cut(table.modified_ns), cut(table.changed_ns))
-        settled = list(compress(members, map(settled_before(self._read_ns).__gt__, latest)))
-        return [i for i in settled if i not in table.far] if table.far else settled
+        return list(compress(members, map(settled_before(self._read_ns).__gt__, latest)))
 
-    def _rows(self, members: Sequence[int]) -> Iterator[Row]:
-        """Return the rows of one or more files."""
+    def rows(self, volume: Volume, number: int, members: Sequence[int]) -> Iterator[Row]:
+        """Return the rows of one or more files of a volume, in the order of `schema.COLUMNS`.
+
+        Args:
+            volume: that the files lie on.
+            number: of the volume in the database.
+            members: the files.
+        """
         table, cut = self._table, gather_array(members)
-        paths = list(table.packed_paths(members))
-        prints = [self._print_of(i) or b"" for i in members]
+        paths = list(table.packed_paths(members, relative=True))
+        fingerprints = [self._fingerprint_of(i) or b"" for i in members]
         digests = list(map(self._digests.get, members, repeat(b"")))
         divergences = list(map(self._divergences.get, members, repeat(b"")))
         packed_stats = row_checksum.each(row_checksum.packed_stats(table, members))
-        sealed = map(
-            row_checksum.salt(self._algorithm).join, zip(packed_stats, prints, digests, divergences, paths, strict=True)
+        joined = map(
+            row_checksum.salt(volume.id, self._algorithm).join,
+            zip(packed_stats, fingerprints, digests, divergences, paths, strict=True),
         )
-        inodes = [table.inode_of(i) for i in members] if table.wide else cut(table.inode)
         # sqlite3 takes a bytearray as it is, but looks for an adapter of anything else that is no number or text
         return zip(
+            repeat(number),
             map(bytearray, paths),
             repeat(self._algorithm),
             cut(table.size),
             cut(table.modified_ns),
             cut(table.changed_ns),
-            _as_text([table.volumes[v].device for v in cut(table.volume)]),
-            _as_text(inodes),
+            stored_inodes(table, members) if volume.stable_inodes else repeat(0),
             repeat(self._read_ns),
             repeat(fingerprint.LAYOUT),
-            map(bytearray, prints),
+            map(bytearray, fingerprints),
             map(bytearray, divergences),
             map(bytearray, digests),
-            map(bytearray, map(row_checksum.checksum, sealed)),
+            map(bytearray, map(row_checksum.checksum, joined)),
             strict=False,
         )
-
-
-def _as_text(numbers: Sequence[int]) -> Iterable[object]:
-    """Return numbers of which SQLite makes text itself, or as text those that it cannot take."""
-    return numbers if max(numbers) < _FAR else map(str, numbers)

@@ -16,7 +16,7 @@ from dedupe.result import Problem
 HashAll: TypeAlias = Callable[[str, Sequence[bytes]], Iterator[Hashed]]
 
 
-class Verdict(StrEnum):
+class CheckResult(StrEnum):
     """What became of a line of a list, in the words of sha256sum."""
 
     OK = "OK"
@@ -26,15 +26,15 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The verdict on one line, with the problem where the file could not be read."""
+    """What became of one line; with a problem where the file could not be read, or has rotted."""
 
     path: bytes
-    verdict: Verdict
+    result: CheckResult
     problem: Problem | None = None
 
 
 def verify(entries: Sequence[Entry], hash_all: HashAll) -> Iterator[Outcome]:
-    """Yield the verdict on every entry, in order.
+    """Yield what became of every entry, in order.
 
     Where the length of a digest leaves several algorithms open, the first file decides which one is tried first, and
     an entry has failed only when none of them gives its digest: all are cryptographic, so none does by chance.
@@ -42,22 +42,22 @@ def verify(entries: Sequence[Entry], hash_all: HashAll) -> Iterator[Outcome]:
     for algorithms, group in groupby(entries, key=lambda entry: entry.algorithms):
         same = list(group)
         if len(algorithms) == 1:
-            yield from _judged(same, algorithms, hash_all)
+            yield from _checked(same, algorithms, hash_all)
             continue
         first, *rest = same
         order = sorted(algorithms, key=lambda name: not _matches(first, name, hash_all))
-        yield from _judged([first, *rest], order, hash_all)
+        yield from _checked([first, *rest], order, hash_all)
 
 
-def _judged(entries: Sequence[Entry], order: Sequence[str], hash_all: HashAll) -> Iterator[Outcome]:
+def _checked(entries: Sequence[Entry], order: Sequence[str], hash_all: HashAll) -> Iterator[Outcome]:
     likely, *others = order
     for entry, hashed in zip(entries, hash_all(likely, [entry.path for entry in entries]), strict=True):
-        if hashed.problem is not None:
-            yield Outcome(entry.path, Verdict.UNREADABLE, hashed.problem)
+        if hashed.digest is None:
+            yield Outcome(entry.path, CheckResult.UNREADABLE, hashed.problem)
         elif hashed.digest == entry.digest or any(_matches(entry, name, hash_all) for name in others):
-            yield Outcome(entry.path, Verdict.OK)
+            yield Outcome(entry.path, CheckResult.OK, hashed.problem)
         else:
-            yield Outcome(entry.path, Verdict.FAILED)
+            yield Outcome(entry.path, CheckResult.FAILED, hashed.problem)
 
 
 def _matches(entry: Entry, algorithm: str, hash_all: HashAll) -> bool:

@@ -129,10 +129,10 @@ def _write(session: _Session, files: Sequence[bytes], algorithm: str, tag: bool,
     wanted, failed = _wanted(hashing, files, recursive=recursive)
     done = 0
     for hashed in hashing.digests(wanted):
-        if hashed.digest is None:
+        if hashed.problem is not None:
             failed += 1
             _complain(hashed)
-        else:
+        if hashed.digest is not None:
             done += 1
             session.line(formats.line(hashed.name, hashed.digest, algorithm, tag=tag).removesuffix(b"\n"))
     if not failed:
@@ -165,7 +165,7 @@ def _complain(hashed: Hashed) -> None:
 
 def _check(session: _Session, source: str, algorithm: str | None) -> Exit:
     """Print the result of each line of one list, and return the exit code that sha256sum would."""
-    from dedupe.checksums.verify import Verdict, verify
+    from dedupe.checksums.verify import CheckResult, verify
 
     name = display.shown(os.fsencode(source))
     try:
@@ -182,19 +182,19 @@ def _check(session: _Session, source: str, algorithm: str | None) -> Exit:
     def hash_all(algorithm: str, paths: Sequence[bytes]) -> Iterator[Hashed]:
         return session.hashing(algorithm).digests(paths)
 
-    counts = dict.fromkeys(Verdict, 0)
+    counts = dict.fromkeys(CheckResult, 0)
     for outcome in verify(parsed.entries, hash_all):
-        counts[outcome.verdict] += 1
+        counts[outcome.result] += 1
         if outcome.problem is not None:
             console.say(f"dedupe: {display.shown(outcome.path)}: {outcome.problem.message}")
         mark, path = (
             formats.escaped(outcome.path) if b"\n" in outcome.path or b"\r" in outcome.path else (b"", outcome.path)
         )
-        session.line(b"%b%b: %b" % (mark, path, outcome.verdict.encode()))
+        session.line(b"%b%b: %b" % (mark, path, outcome.result.encode()))
     _warn(len(parsed.malformed), "line is improperly formatted", "lines are improperly formatted")
-    _warn(counts[Verdict.UNREADABLE], "listed file could not be read", "listed files could not be read")
-    _warn(counts[Verdict.FAILED], "computed checksum did NOT match", "computed checksums did NOT match")
-    return Exit.DONE if counts[Verdict.OK] == len(parsed.entries) else Exit.NOTHING
+    _warn(counts[CheckResult.UNREADABLE], "listed file could not be read", "listed files could not be read")
+    _warn(counts[CheckResult.FAILED], "computed checksum did NOT match", "computed checksums did NOT match")
+    return Exit.DONE if counts[CheckResult.OK] == len(parsed.entries) else Exit.NOTHING
 
 
 def _read(source: str) -> bytes:

@@ -1,4 +1,4 @@
-"""What goes to those who confirm, and what comes back: sets of files that may be equal, verdicts.  Reads nothing."""
+"""What goes to those who confirm, and what comes back: sets of files that may be equal, and classes.  Reads nothing."""
 
 from __future__ import annotations
 
@@ -17,17 +17,19 @@ class CandidateSet:
     size: int  # bytes of each
     members: Sequence[int]  # what the caller knows them by
     paths: Sequence[bytes]
-    stats: Sequence[tuple[int, ...]]  # `Status` as the walk saw them, or plain tuples of the same
-    join: bool = False  # they will be joined with others by digest: each is read to its end, also when alone
+    stats: Sequence[tuple[int, ...]]  # `FileStat` as the walk saw them, or plain tuples of the same
+    needs_digest: bool = False  # others may join them by digest: each is read to its end, also when alone
     may_mmap: bool = True  # their file system may be mapped
 
 
 class CandidateBatch(Sequence[CandidateSet]):
-    """Sets that are judged together, in the columns that travel between processes; made into objects where they arrive.
+    """Sets that are confirmed together, in the columns that travel between processes; made into objects on arrival.
 
     Args:
-        members, paths, statuses: of all files, set after set.
-        sets: of each set its size in bytes, the count of its files, `join` and `mapped`.
+        members: all files, set after set.
+        paths: of each of them.
+        stats: of each of them.
+        sets: of each set its size in bytes, the count of its files, `needs_digest` and `may_mmap`.
     """
 
     __slots__ = ("_members", "_paths", "_sets", "_stats")
@@ -50,19 +52,19 @@ class CandidateBatch(Sequence[CandidateSet]):
         return len(self._members)
 
     @property
-    def join(self) -> bool:
-        """Return whether any of the sets will be joined with others."""
-        return any(join for _, _, join, _ in self._sets)
+    def needs_digest(self) -> bool:
+        """Return whether classes of any of the sets may be joined with others by digest."""
+        return any(needs_digest for _, _, needs_digest, _ in self._sets)
 
     def __len__(self) -> int:
         return len(self._sets)
 
     def __iter__(self) -> Iterator[CandidateSet]:
         paths, stats, end = list(self._paths), list(self._stats), 0
-        for size, count, join, may_mmap in self._sets:
+        for size, count, needs_digest, may_mmap in self._sets:
             first, end = end, end + count
             part = slice(first, end)
-            yield CandidateSet(size, self._members[part], paths[part], stats[part], join, may_mmap)
+            yield CandidateSet(size, self._members[part], paths[part], stats[part], needs_digest, may_mmap)
 
     @overload
     def __getitem__(self, n: int) -> CandidateSet: ...
@@ -75,11 +77,13 @@ class CandidateBatch(Sequence[CandidateSet]):
 
 
 @dataclass(slots=True)
-class Verdict:
-    """What became of the sets of a batch: classes of their members, each with a digest (None if none was asked for)."""
+class ConfirmResult:
+    """What became of the sets of a batch: classes of their members, each with a digest (None if nobody wants one)."""
 
     classes: Classes = field(default_factory=Classes)
     problems: list[Problem] = field(default_factory=list)
     bytes_read: int = 0
     seconds: float = 0.0  # that it took
-    apart: list[tuple[bytes, Sequence[int]]] = field(default_factory=list)  # marks of members that were told apart
+    apart: list[tuple[bytes, Sequence[int]]] = field(
+        default_factory=list
+    )  # divergences, and the members that have them

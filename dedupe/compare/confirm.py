@@ -6,31 +6,27 @@ class; only the first file of a class is hashed.  A file alone in its class is n
 
 from __future__ import annotations
 
-import hashlib
 import time
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import xxhash
 
-from dedupe.compare.candidates import CandidateSet, Verdict
+from dedupe.compare.candidates import CandidateSet, ConfirmResult
 from dedupe.compare.divergence import divergence_at
-from dedupe.digests.base import Backend, Hasher
+from dedupe.compare.method import Method
+from dedupe.compare.tuning import MEASURED, Tuning
+from dedupe.digests.base import Hasher
 from dedupe.result import Problem, ProblemKind, Proof
 from dedupe.storage import file_stat, problems
-from dedupe.storage.readers import GRANULARITY, Reader, Window, reader
+from dedupe.storage.opener import Opener
+from dedupe.storage.readers import Reader, Window, reader
 from dedupe.workers import counters
 
 if TYPE_CHECKING:
     from dedupe.digests.memory import Pinned
-
-AT_ONCE = 48  # files open at one time in a worker
-SMALL = 256 << 10  # bytes; smaller files cost less to read whole than to map
-_WINDOW = 8 << 20  # bytes of a window, at most
-_IN_MEMORY = 64 << 20  # bytes of all windows of a set together, at most
-_STEP = 1 << 20  # bytes compared and hashed at a time, so that a first file's are still in the core's cache
 
 
 @dataclass(slots=True, eq=False)
@@ -65,7 +61,7 @@ class _Open:
             hasher.update(part)
 
     def divergence_at(self, offset: int, at: int, length: int) -> bytes:
-        """Return the mark of a part of the window, which begins at `offset` in the file."""
+        """Return the divergence at a part of the window, which begins at `offset` in the file."""
         assert self.window is not None
         with memoryview(self.window) as whole, whole[at : at + length] as part:
             return divergence_at(offset + at, part)
@@ -93,61 +89,58 @@ class _Class:
 
 @dataclass(frozen=True, slots=True)
 class Confirmer:
-    """Judges batches of sets; a picklable task for `Pool`."""
+    """Splits the sets of a batch into classes of equal files; a picklable task for `Pool`."""
 
-    algorithm: str
-    backend: Backend | None  # None: compare only
-    follow: bool = False
+    method: Method
+    opener: Opener
+    tuning: Tuning = MEASURED
+    may_mmap: bool = False  # large files, where their file system may be mapped
 
-    def __call__(self, batch: Iterable[CandidateSet], *, may_mmap: bool) -> Verdict:
-        """Return the verdict on all sets of a batch."""
+    def with_maps(self) -> Confirmer:
+        """Return one that maps large files: a file truncated under its map kills the process."""
+        return replace(self, may_mmap=True)
+
+    def __call__(self, batch: Iterable[CandidateSet]) -> ConfirmResult:
+        """Return what became of all sets of a batch."""
         begun = time.perf_counter()
-        verdict = Verdict()
+        result = ConfirmResult()
         for s in batch:
-            if s.size <= SMALL:
-                self._small(s, verdict)
+            if s.size <= self.tuning.small:
+                self._small(s, result)
             else:
-                self._large(s, verdict, may_mmap=may_mmap and s.may_mmap)
-        verdict.seconds = time.perf_counter() - begun
-        return verdict
+                self._large(s, result, may_mmap=self.may_mmap and s.may_mmap)
+        result.seconds = time.perf_counter() - begun
+        return result
 
-    def lost(self, batch: Iterable[CandidateSet]) -> Verdict:
+    def lost(self, batch: Iterable[CandidateSet]) -> ConfirmResult:
         """Return problems for a batch whose workers died, also with plain reads."""
         message = "could not be read: its reader died"
-        return Verdict(problems=[Problem(p, ProblemKind.IO, message) for s in batch for p in s.paths])
+        return ConfirmResult(problems=[Problem(p, ProblemKind.IO, message) for s in batch for p in s.paths])
 
-    def _hasher(self, size: int, data: bytes = b"", *, join: bool) -> Hasher | None:
-        """Return a hasher for a file of `size` bytes, or None where no digest is asked for."""
-        if self.backend is not None:
-            return self.backend.hasher(self.algorithm, data, size_hint=size)
-        # Only to say which classes should be compared with each other; not by xxh3, whose collisions can be made: they
-        # would be compared without end.
-        return hashlib.sha256(data) if join else None
-
-    def _small(self, s: CandidateSet, verdict: Verdict) -> None:
-        """Judge files that fit in memory: read each at once, compare it with the first of each class."""
-        contents, members = self._contents(s, verdict)
+    def _small(self, s: CandidateSet, result: ConfirmResult) -> None:
+        """Split files that fit in memory: read each at once, compare it with the first of each class."""
+        contents, members = self._contents(s, result)
         if contents and contents.count(contents[0]) == len(contents):  # nearly always
             parts: Sequence[tuple[bytes, Sequence[int]]] = [(contents[0], members)]
         else:
             parts = _parts(contents, members)
-            verdict.apart += [(divergence_at(0, content), part) for content, part in parts] if len(parts) > 1 else ()
+            result.apart += [(divergence_at(0, content), part) for content, part in parts] if len(parts) > 1 else ()
         for content, part in parts:
-            if len(part) > 1 or s.join:
-                hasher = self._hasher(s.size, content, join=s.join)
-                verdict.classes.append(hasher.digest() if hasher else None, part, _proof(s))
-        verdict.bytes_read += s.size * len(s.paths)
+            if len(part) > 1 or s.needs_digest:
+                hasher = self.method.hasher(s.size, content, needs_digest=s.needs_digest)
+                result.classes.append(hasher.digest() if hasher else None, part, _proof(part))
+        result.bytes_read += s.size * len(s.paths)
         counters.advance(s.size * len(s.paths))
 
-    def _contents(self, s: CandidateSet, verdict: Verdict) -> tuple[list[bytes], Sequence[int]]:
+    def _contents(self, s: CandidateSet, result: ConfirmResult) -> tuple[list[bytes], Sequence[int]]:
         """Return all bytes of each file of a set that can be read and has not changed, and those files."""
         contents = []
         failed = set()
         for n, path, expected in zip(range(len(s.paths)), s.paths, s.stats, strict=True):
             try:
-                data, seen = file_stat.content_and_status(path, s.size, follow=self.follow)
+                data, seen = self.opener.read_with_stat(path, s.size)
             except OSError as error:
-                verdict.problems.append(problems.of_error(path, error))
+                result.problems.append(problems.of_error(path, error))
                 failed.add(n)
                 continue
             unchanged = seen == expected or file_stat.is_unchanged(expected, seen)
@@ -155,29 +148,29 @@ class Confirmer:
                 contents.append(data)
             else:
                 kind = ProblemKind.SHORT_READ if unchanged else ProblemKind.CHANGED
-                verdict.problems.append(problems.of_kind(path, kind))
+                result.problems.append(problems.of_kind(path, kind))
                 failed.add(n)
         return contents, [m for n, m in enumerate(s.members) if n not in failed] if failed else s.members
 
-    def _large(self, s: CandidateSet, verdict: Verdict, *, may_mmap: bool) -> None:
-        """Judge files window by window, again without those that failed or changed, until none does."""
+    def _large(self, s: CandidateSet, result: ConfirmResult, *, may_mmap: bool) -> None:
+        """Split files window by window, again without those that failed or changed, until none does."""
         left = list(range(len(s.paths)))
-        while len(left) > 1 or (left and s.join):
+        while len(left) > 1 or (left and s.needs_digest):
             bad: dict[int, Problem] = {}
-            told = Verdict()
+            found = ConfirmResult()
             with ExitStack() as stack:
                 files = self._open(s, left, bad, stack, may_mmap=may_mmap)
-                classes = self._in_step(s, files, bad, told) if not bad else []
+                classes = self._in_step(s, files, bad, found) if not bad else []
                 self._look_again(s, [f for c in classes for f in c.files], bad)
-            verdict.problems += bad.values()
-            verdict.bytes_read += told.bytes_read
+            result.problems += bad.values()
+            result.bytes_read += found.bytes_read
             if not bad:
                 for c in classes:
                     members = [s.members[f.position] for f in c.files]
-                    verdict.classes.append(c.hasher.digest() if c.hasher else None, members, _proof(s))
+                    result.classes.append(c.hasher.digest() if c.hasher else None, members, _proof(members))
                     if c.divergences:
-                        told.apart.append((c.divergences, members))
-                verdict.apart += told.apart
+                        found.apart.append((c.divergences, members))
+                result.apart += found.apart
                 break
             left = [i for i in left if i not in bad]
 
@@ -187,7 +180,7 @@ class Confirmer:
         files = []
         for i in positions:
             try:
-                descriptor = file_stat.open_file(s.paths[i], follow=self.follow)
+                descriptor = self.opener.open(s.paths[i])
                 file = _Open(i, descriptor, reader(descriptor, may_mmap=may_mmap))
                 stack.callback(file.close)
                 if not file_stat.is_unchanged(s.stats[i], file_stat.of_descriptor(descriptor)):
@@ -197,10 +190,14 @@ class Confirmer:
                 bad[i] = problems.of_error(s.paths[i], error)
         return files
 
-    def _in_step(self, s: CandidateSet, files: list[_Open], bad: dict[int, Problem], verdict: Verdict) -> list[_Class]:
+    def _in_step(
+        self, s: CandidateSet, files: list[_Open], bad: dict[int, Problem], result: ConfirmResult
+    ) -> list[_Class]:
         """Read all files in step and return the classes left at the end; stop early once a file fails."""
-        classes = [_Class(files, self._hasher(s.size, join=s.join))]
-        window = max(GRANULARITY, min(_WINDOW, _IN_MEMORY // len(files)) // GRANULARITY * GRANULARITY)
+        tuning = self.tuning
+        classes = [_Class(files, self.method.hasher(s.size, needs_digest=s.needs_digest))]
+        most = min(tuning.window, tuning.windows // len(files))
+        window = max(tuning.granularity, most // tuning.granularity * tuning.granularity)
         for offset in range(0, s.size, window):
             length = min(window, s.size - offset)
             for file in (f for c in classes for f in c.files):
@@ -212,20 +209,20 @@ class Confirmer:
                     bad[file.position] = problems.of_error(s.paths[file.position], error)
             if bad:
                 return []
-            for at in range(0, length, _STEP):
-                step = min(_STEP, length - at)
+            for at in range(0, length, tuning.step):
+                step = min(tuning.step, length - at)
                 count = step * sum(len(c.files) for c in classes)
                 parts = [part for c in classes for part in _split(c, offset, at, step)]
-                classes = [c for c in parts if len(c.files) > 1 or s.join]
-                dropped = [c for c in parts if len(c.files) == 1 and not s.join]
+                classes = [c for c in parts if len(c.files) > 1 or s.needs_digest]
+                dropped = [c for c in parts if len(c.files) == 1 and not s.needs_digest]
                 for c in classes:
                     if c.hasher is not None:
                         c.files[0].feed(c.hasher, at, step)
-                verdict.bytes_read += count
+                result.bytes_read += count
                 counters.advance(count)
                 self._look_again(s, [c.files[0] for c in dropped], bad)
                 for c in dropped:
-                    verdict.apart.append((c.divergences, [s.members[c.files[0].position]]))
+                    result.apart.append((c.divergences, [s.members[c.files[0].position]]))
                     c.files[0].close()
                 if bad:  # what the changed file was compared with proves nothing: it may have stood for others
                     return []
@@ -240,9 +237,9 @@ class Confirmer:
                 bad[file.position] = problems.of_kind(s.paths[file.position], ProblemKind.CHANGED)
 
 
-def _proof(s: CandidateSet) -> Proof:
-    """Return how the classes of a set are proven: those that will be joined with others, by their digests alone."""
-    return Proof.HASHED if s.join else Proof.COMPARED
+def _proof(members: Sequence[int]) -> Proof:
+    """Return how the members of a class are proven: a file alone is known by its digest only."""
+    return Proof.COMPARED if len(members) > 1 else Proof.HASHED
 
 
 def _split(c: _Class, offset: int, at: int, length: int) -> list[_Class]:

@@ -1,7 +1,7 @@
 """What tells files of one size and fingerprint apart: xxh3-128 of places where they were seen to differ.
 
 Without it, near-equal files (images of one virtual machine, say) would be read again in every scan: they have no
-digest, since a file that is alone is not read to its end.  Like samples, marks only ever exclude.
+digest, since a file that is alone is not read to its end.  Like samples, divergences only ever exclude.
 """
 
 from __future__ import annotations
@@ -16,25 +16,25 @@ if TYPE_CHECKING:
     from typing_extensions import Buffer
 
 Place: TypeAlias = tuple[int, int]  # offset and length in bytes
-_MARK = struct.Struct(">QI16s")  # offset, length, xxh3-128
+_DIVERGENCE = struct.Struct(">QI16s")  # offset, length, xxh3-128
 
 
 def divergence_at(offset: int, data: Buffer) -> bytes:
-    """Return the mark of the bytes of a file at `offset`; the marks of one file may be joined."""
-    return _MARK.pack(offset, memoryview(data).nbytes, xxhash.xxh3_128_digest(data))
+    """Return the divergence of a file whose bytes at `offset` differ from others'; those of one file may be joined."""
+    return _DIVERGENCE.pack(offset, memoryview(data).nbytes, xxhash.xxh3_128_digest(data))
 
 
 def _places(divergences: bytes) -> dict[Place, bytes]:
-    usable = len(divergences) // _MARK.size * _MARK.size
-    return {(offset, length): value for offset, length, value in _MARK.iter_unpack(divergences[:usable])}
+    usable = len(divergences) // _DIVERGENCE.size * _DIVERGENCE.size
+    return {(offset, length): value for offset, length, value in _DIVERGENCE.iter_unpack(divergences[:usable])}
 
 
-def split_by_divergence(members: Sequence[int], marks_of: Callable[[int], bytes]) -> list[Sequence[int]]:
-    """Return the members in sets whose marks leave open whether they are equal.
+def split_by_divergence(members: Sequence[int], divergences_of: Callable[[int], bytes]) -> list[Sequence[int]]:
+    """Return the members in sets whose divergences leave open whether they are equal.
 
-    A file without a mark at a place may be equal to any other there, so such a place tells nobody apart.
+    A file without a divergence at a place may be equal to any other there, so such a place tells nobody apart.
     """
-    divergences = {i: _places(marks_of(i)) for i in members}
+    divergences = {i: _places(divergences_of(i)) for i in members}
     return _split(members, divergences) if all(divergences.values()) else [members]
 
 

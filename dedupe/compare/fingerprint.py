@@ -12,30 +12,27 @@ from dataclasses import dataclass, field
 
 import xxhash
 
+from dedupe.compare.tuning import MEASURED, Tuning
 from dedupe.files.columns import gather_array
 from dedupe.files.table import FileTable
 from dedupe.result import Problem, ProblemKind
-from dedupe.storage import file_stat, problems
+from dedupe.storage import problems
+from dedupe.storage.opener import Opener, read_at
 from dedupe.workers import counters
 from dedupe.workers.batch_size import BatchSize
 
 LAYOUT = 1  # raise whenever the same file would get another fingerprint: remembered ones are then not believed
 WIDTH = 16  # bytes of a fingerprint
-WHOLE = 32 << 10  # files up to this size are covered whole
-SAMPLE = 4 << 10  # bytes of each sample: a page, so that one sample costs one read from a disk
-_LARGE = 64 << 20  # from this size on, places between head and tail are sampled too
-_BETWEEN = 3
-_FIRST, _LEAST, _MOST = 512, 16, 8192  # files handed to a worker at once
 
 
-def places(size: int) -> tuple[tuple[int, int], ...]:
+def places(size: int, tuning: Tuning = MEASURED) -> tuple[tuple[int, int], ...]:
     """Return the (offset, length) of each sample of a file of `size` bytes, in rising order."""
-    if size <= WHOLE:
+    if size <= tuning.whole:
         return ((0, size),)
-    between = _BETWEEN if size >= _LARGE else 0
-    step = (size - SAMPLE) // (between + 1)
-    inner = ((step * n // SAMPLE * SAMPLE, SAMPLE) for n in range(1, between + 1))
-    return ((0, SAMPLE), *inner, (size - SAMPLE, SAMPLE))
+    sample, between = tuning.sample, tuning.between if size >= tuning.large else 0
+    step = (size - sample) // (between + 1)
+    inner = ((step * n // sample * sample, sample) for n in range(1, between + 1))
+    return ((0, sample), *inner, (size - sample, sample))
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,12 +58,13 @@ class Fingerprints:
 class Fingerprinter:
     """Fingerprints batches of files; a picklable task for `Pool`."""
 
-    follow: bool = False
+    opener: Opener
+    tuning: Tuning = MEASURED
 
-    def __call__(self, batch: Batch, *, may_mmap: bool) -> Fingerprints:  # noqa: ARG002
+    def __call__(self, batch: Batch) -> Fingerprints:
         """Fingerprint every file of a batch by plain reads: a map pays only for far more than a page."""
         begun = time.perf_counter()
-        found = Fingerprints()
+        found, tuning = Fingerprints(), self.tuning
         for path, size in zip(batch.paths, batch.sizes, strict=True):
             value = None
             try:
@@ -76,7 +74,9 @@ class Fingerprinter:
             except OSError as error:
                 found.problems.append(problems.of_error(path, error))
             found.values.append(value)
-            found.bytes_read += size if size <= WHOLE else SAMPLE * (2 if size < _LARGE else 2 + _BETWEEN)
+            found.bytes_read += (
+                size if size <= tuning.whole else tuning.sample * (2 if size < tuning.large else 2 + tuning.between)
+            )
         counters.advance(0)
         found.seconds = time.perf_counter() - begun
         return found
@@ -88,14 +88,14 @@ class Fingerprinter:
 
     def _one(self, path: bytes, size: int) -> bytes | None:
         """Return a file's fingerprint, or None where it ends before `size`."""
-        if size <= WHOLE:
-            data = file_stat.content(path, size, follow=self.follow)
+        if size <= self.tuning.whole:
+            data = self.opener.read(path, size)
             return xxhash.xxh3_128_digest(data) if len(data) == size else None
         state = xxhash.xxh3_128()
-        descriptor = file_stat.open_file(path, follow=self.follow)
+        descriptor = self.opener.open(path)
         try:
-            for offset, length in places(size):
-                data = file_stat.read_at(descriptor, length, offset)
+            for offset, length in places(size, self.tuning):
+                data = read_at(descriptor, length, offset)
                 if len(data) != length:
                     return None
                 state.update(data)
@@ -104,9 +104,10 @@ class Fingerprinter:
             os.close(descriptor)
 
 
-def pace() -> BatchSize:
-    """Return how many files the next batch should hold, to be told what each took."""
-    return BatchSize(_FIRST, least=_LEAST, most=_MOST)
+def batch_size(tuning: Tuning = MEASURED) -> BatchSize:
+    """Return how many files the next batch should hold, to be told how long each batch took."""
+    first, least, most = tuning.fingerprint_files
+    return BatchSize(first, least=least, most=most)
 
 
 def batches(table: FileTable, members: Sequence[int], size: BatchSize) -> Iterator[Batch]:

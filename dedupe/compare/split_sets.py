@@ -1,6 +1,6 @@
-"""Which files are confirmed together, and how the verdicts are put together again.  Reads no file itself.
+"""Which files are confirmed together, and how the results are put together again.  Reads no file itself.
 
-A set that is too large to be open at once is judged in parts whose classes are then joined: by digest, or, where no
+A set that is too large to be open at once is confirmed in parts whose classes are then joined: by digest, or, where no
 digest proves anything, by comparing one file of each class.
 """
 
@@ -8,72 +8,70 @@ from __future__ import annotations
 
 from array import array
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
 
-from dedupe.compare.candidates import CandidateBatch, CandidateSet, Verdict
-from dedupe.compare.confirm import AT_ONCE, SMALL
+from dedupe.compare.candidates import CandidateBatch, CandidateSet, ConfirmResult
+from dedupe.compare.method import Method
+from dedupe.compare.tuning import MEASURED, Tuning
 from dedupe.files.classes import Classes
+from dedupe.files.columns import Column
 from dedupe.files.table import FileTable
 from dedupe.result import Proof
 from dedupe.storage import mounts
 from dedupe.workers.batch_size import BatchSize
 
-_FIRST, _LEAST, _MOST = 16 << 20, 1 << 20, 256 << 20  # bytes of a batch
-_OPENING = 32 << 10  # bytes that could be read in the time that opening a file takes
-_PART_FILES, _PART_BYTES = 1024, 32 << 20  # of small files judged together, whose contents are in memory at once
-
 
 @dataclass(slots=True)
 class _Joint:
-    """A set that is judged in parts."""
+    """A set that is confirmed in parts."""
 
-    pending: int = 0  # parts without a verdict
-    remembered: set[int] = field(default_factory=set)  # members whose digests are
-    classes: dict[bytes, list[list[int]]] = field(default_factory=lambda: defaultdict(list))
+    pending: int = 0  # parts without a result
+    classes: dict[bytes, list[list[int]]] = field(default_factory=lambda: defaultdict(list))  # read in this run
+    remembered: dict[bytes, list[int]] = field(default_factory=lambda: defaultdict(list))  # by their digest
     left: list[list[int]] = field(default_factory=list)  # classes of one key unknown
 
 
-_DigestsOf: TypeAlias = Callable[[Sequence[int]], Sequence["bytes | None"]]
-
-
 class SetSplitter:
-    """Puts sets of candidates into batches for `Confirmer` and its verdicts into classes.
+    """Puts sets of candidates into batches for `Confirmer` and its results into classes.
 
     Args:
-        entries: the files.
-        digests_of: what is remembered of some files' whole content, or None for each; itself None if nothing is.
-        proven: whether equal digests prove equal content (not so where only bytes are compared).
+        table: the files.
+        method: what proves that files are equal.
+        digests: what is remembered of some files' whole content.
+        tuning: how much is confirmed together.
     """
 
-    def __init__(self, table: FileTable, digests_of: _DigestsOf | None, *, proven: bool) -> None:
+    def __init__(self, table: FileTable, method: Method, digests: Column, tuning: Tuning = MEASURED) -> None:
         self._table = table
-        self._digests_of = digests_of
-        self._proven = proven
+        self._method = method
+        self._digests = digests if method.has_digest and digests else None  # elsewhere no digest stands for a file
+        self._tuning = tuning
         self._joints: dict[int, _Joint] = {}  # by the first member of a part
         self._representative: dict[int, list[int]] = {}  # the class that a file was compared for
-        self._pace = BatchSize(_FIRST, least=_LEAST, most=_MOST)
+        first, least, most = tuning.batch
+        self._batch_size = BatchSize(first, least=least, most=most)
         self.done = Classes()  # of two or more files, complete
-        self.again: list[list[int]] = []  # sets that verdicts gave rise to
+        self.remembered = array("I")  # the files in them for which a remembered digest stands
+        self.again: list[list[int]] = []  # sets that results gave rise to
 
     def batches(self, sets: Iterable[Sequence[int]]) -> Iterator[CandidateBatch]:
         """Yield batches of about equal cost; sets whose digests are all remembered need none.
 
-        What will be joined is kept from what will not: only the one has digests where bytes are compared.
+        What may be joined by digest is kept from what may not: where bytes are compared, only the one has digests.
         """
         members, parts, size = array("I"), list[tuple[int, int, bool, bool]](), 0
-        sizes = self._table.size
+        sizes, small, opening = self._table.size, self._tuning.small, self._tuning.opening
         for whole in sets:
-            for part, join in self._parts(whole):
-                if parts and parts[-1][2] != join:
+            for part, needs_digest in self._parts(whole):
+                if parts and parts[-1][2] != needs_digest:
                     yield self._batch(members, parts)
                     members, parts, size = array("I"), [], 0
                 each = sizes[part[0]]
-                parts.append((each, len(part), join, each > SMALL and self._may_map(part)))
+                parts.append((each, len(part), needs_digest, each > small and self._may_map(part)))
                 members.extend(part)
-                size += (each + _OPENING) * len(part)
-                if size >= self._pace.amount:
+                size += (each + opening) * len(part)
+                if size >= self._batch_size.amount:
                     yield self._batch(members, parts)
                     members, parts, size = array("I"), [], 0
         if parts:
@@ -88,51 +86,50 @@ class SetSplitter:
         return all(mounts.may_map(f) for f in {table.folders[table.folder[i]] for i in members})
 
     def _parts(self, members: Sequence[int]) -> Sequence[tuple[Sequence[int], bool]]:
-        """Return what must be read to judge one set, and whether it will be joined with more."""
-        digests = self._digests_of(members) if self._digests_of else ()
-        if digests and self._proven and digests.count(digests[0]) == len(members) and digests[0]:  # nearly always
+        """Return what must be read to confirm one set, and whether it needs digests to be joined with more."""
+        digests = self._digests.get_all(members) if self._digests else ()
+        if digests and digests.count(digests[0]) == len(members) and digests[0]:  # nearly always, where any is known
             self._keep(digests[0], members, Proof.REMEMBERED)
             return ()
         known = [(d, i) for d, i in zip(digests, members, strict=False) if d is not None]
         remembered = {i for _, i in known}
         unknown = [i for i in members if i not in remembered] if known else members
-        size = self._table.size[members[0]]
-        most = max(2, min(_PART_FILES, _PART_BYTES // max(size, 1))) if size <= SMALL else AT_ONCE
+        size, tuning = self._table.size[members[0]], self._tuning
+        fit = max(2, min(tuning.part_files, tuning.part_bytes // max(size, 1)))
+        most = fit if size <= tuning.small else tuning.open_files
         if not known and len(members) <= most:
             return ((members, False),)
         parts = [unknown[first : first + most] for first in range(0, len(unknown), most)]
-        joint = _Joint(len(parts), remembered)
+        joint = _Joint(len(parts))
         for digest, i in known:
-            joint.classes[digest].append([i])
+            joint.remembered[digest].append(i)
         if not parts:
             self._finish(joint)
         self._joints.update((part[0], joint) for part in parts)
         return [(part, True) for part in parts]
 
-    def take(self, batch: CandidateBatch, verdict: Verdict) -> None:
-        """Put the verdict on a batch where it belongs."""
-        self._pace.took(verdict.bytes_read + _OPENING * batch.files, verdict.seconds)
-        if not (batch.join or self._representative):  # nearly always: every set is complete in itself
-            self.done.extend(verdict.classes)
+    def take(self, batch: CandidateBatch, result: ConfirmResult) -> None:
+        """Put the result of a batch where it belongs."""
+        self._batch_size.learn(result.bytes_read + self._tuning.opening * batch.files, result.seconds)
+        if not (batch.needs_digest or self._representative):  # nearly always: every set is complete in itself
+            self.done.extend(result.classes)
             return
         set_of = {m: n for n, s in enumerate(batch) for m in s.members}
         classes: list[list[tuple[bytes | None, Sequence[int]]]] = [[] for _ in batch]
-        for digest, members in verdict.classes:
+        for digest, members in result.classes:
             classes[set_of[members[0]]].append((digest, members))
-        failed = {p.path for p in verdict.problems}
-        for n, suspects in enumerate(batch):
-            self._take_one(suspects, classes[n], failed)
+        failed = {p.path for p in result.problems}
+        for n, candidates in enumerate(batch):
+            self._take_one(candidates, classes[n], failed)
 
     def _take_one(
-        self, suspects: CandidateSet, found: Sequence[tuple[bytes | None, Sequence[int]]], failed: set[bytes]
+        self, candidates: CandidateSet, found: Sequence[tuple[bytes | None, Sequence[int]]], failed: set[bytes]
     ) -> None:
         """Put the classes of one set where they belong."""
-        stand_ins = [m for m, path in zip(suspects.members, suspects.paths, strict=True) if path in failed]
-        left = [
-            c for m in stand_ins if (c := self._representative.pop(m, [])[1:])
-        ]  # they lost the file that stood for them
-        if suspects.join:
-            joint = self._joints.pop(suspects.members[0])
+        lost = [m for m, path in zip(candidates.members, candidates.paths, strict=True) if path in failed]
+        left = [c for m in lost if (c := self._representative.pop(m, [])[1:])]  # what they were compared for
+        if candidates.needs_digest:
+            joint = self._joints.pop(candidates.members[0])
             joint.left += left
             for digest, members in found:
                 assert digest is not None
@@ -142,7 +139,9 @@ class SetSplitter:
                 self._finish(joint)
             return
         classes = [(digest, self._whole(members)) for digest, members in found]
-        classes += [(None, c) for m in suspects.members if (c := self._representative.pop(m, []))]  # equal to no other
+        classes += [
+            (None, c) for m in candidates.members if (c := self._representative.pop(m, []))
+        ]  # equal to no other
         if left:
             self._compare([c for _, c in classes] + left)
         else:
@@ -160,11 +159,9 @@ class SetSplitter:
 
     def _finish(self, joint: _Joint) -> None:
         """Join the classes of all parts of a set."""
-        if self._proven:
-            for digest, classes in joint.classes.items():
-                members = [i for c in classes for i in c]
-                proofs = [Proof.REMEMBERED if i in joint.remembered else Proof.HASHED for i in members]
-                self._keep(digest, members, proofs)
+        if self._method.has_digest:
+            for digest in {**joint.remembered, **joint.classes}:
+                self._join(digest, joint.classes.get(digest, []), joint.remembered.get(digest, []))
         elif joint.left:  # their key went with the file that stood for them
             self._compare([c for classes in joint.classes.values() for c in classes] + joint.left)
         else:
@@ -174,7 +171,21 @@ class SetSplitter:
                 else:
                     self._keep(None, classes[0], Proof.COMPARED)
 
+    def _join(self, digest: bytes, read: Sequence[Sequence[int]], remembered: Sequence[int]) -> None:
+        """Add what has one digest: classes that were read, and files for which a remembered digest stands."""
+        members = [i for c in read for i in c]
+        if not remembered:
+            self._keep(digest, members, Proof.COMPARED if len(read) == 1 else Proof.HASHED)
+            return
+        proofs = [Proof.HASHED] * len(members) + [Proof.REMEMBERED] * len(remembered)
+        self._keep(digest, [*members, *remembered], proofs)
+
     def _keep(self, digest: bytes | None, members: Sequence[int], proof: Proof | Sequence[Proof]) -> None:
         """Add a class to those that are complete, unless it is one of a file alone."""
-        if len(members) > 1:
-            self.done.append(digest, members, proof)
+        if len(members) < 2:
+            return
+        self.done.append(digest, members, proof)
+        if proof is Proof.REMEMBERED:
+            self.remembered.extend(members)
+        elif not isinstance(proof, Proof):
+            self.remembered.extend([i for i, each in zip(members, proof, strict=True) if each is Proof.REMEMBERED])

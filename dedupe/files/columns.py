@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Iterator, Sequence
-from operator import itemgetter
+from operator import eq, itemgetter
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -15,9 +15,7 @@ def is_contiguous(members: Sequence[int]) -> bool:
     if not members:
         return False
     first, last = members[0], members[-1]
-    return last - first + 1 == len(members) and all(
-        i == j for i, j in zip(members, range(first, last + 1), strict=True)
-    )
+    return last - first + 1 == len(members) and all(map(eq, members, range(first, last + 1)))
 
 
 def gather(members: Sequence[int]) -> Callable[[Sequence[T]], Sequence[T]]:

@@ -6,14 +6,14 @@ Its keys are told in `jsontext.py`; `read/json_reports.py` reads it back.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from itertools import chain
+from itertools import chain, islice
 
 from dedupe.folders import compare, tree
 from dedupe.report import jsontext
 from dedupe.report.base import Style
 from dedupe.result import ScanResult
 
-_BATCH = 32  # objects a piece: tens of kilobytes, where the cost of a write no longer shows
+_BATCH = 64  # objects a piece: tens of kilobytes, where the cost of a write no longer shows
 
 
 def render(result: ScanResult, style: Style) -> Iterator[bytes]:
@@ -43,12 +43,8 @@ def _folders(result: ScanResult) -> Iterator[str]:
 
 def _lines(objects: Iterable[str]) -> Iterator[bytes]:
     """Yield objects in batches, each on a line of its own, with the commas of a JSON array between."""
-    batch: list[str] = []
-    opening = "\n"
-    for each in objects:
-        batch.append(each)
-        if len(batch) == _BATCH:
-            yield (opening + ",\n".join(batch)).encode()
-            batch, opening = [], ",\n"
-    if batch:
-        yield (opening + ",\n".join(batch)).encode()
+    left, opening = iter(objects), "\n"
+    while batch := list(islice(left, _BATCH)):
+        batch[0] = opening + batch[0]
+        yield ",\n".join(batch).encode()
+        opening = ",\n"

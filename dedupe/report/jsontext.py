@@ -16,9 +16,9 @@ from __future__ import annotations
 
 import json
 from binascii import b2a_base64
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from itertools import islice
+from itertools import islice, repeat, starmap
 from json.encoder import encode_basestring as quoted
 
 from dedupe.folders.compare import ContainedFolder, IdenticalFolders
@@ -105,23 +105,23 @@ def contained_object(found: ContainedFolder) -> str:
 
 
 def _files(files: FileColumns) -> list[str]:
-    """Return the objects of files.  What most of them share is put into words once, for the sake of the time."""
+    """Return the objects of files.  What many of them share is put into words once, for the sake of the time."""
     path, modified_ns, device, inode, *others = files
     shared = (device, *others)
-    own = zip(_texts(path), modified_ns, inode, strict=True)
     if all(column.count(column[0]) == len(column) for column in shared):  # nearly always
-        before, after = _shared(*[column[0] for column in shared])
-        return [f'{{"path": {text}, "modified_ns": {time}{before}{number}{after}' for text, time, number in own]
+        words: Iterable[tuple[str, str]] = repeat(_shared(*[column[0] for column in shared]), len(path))
+    else:
+        words = starmap(_shared, zip(*shared, strict=True))
     return [
         f'{{"path": {text}, "modified_ns": {time}{before}{number}{after}'
-        for (text, time, number), (before, after) in zip(own, map(_shared, *shared), strict=True)
+        for text, time, number, (before, after) in zip(_texts(path), modified_ns, inode, words, strict=True)
     ]
 
 
 def _texts(paths: Sequence[bytes]) -> list[str]:
     """Return the values of keys named `path`, each followed by the key with its exact bytes where that is needed."""
     try:
-        return [quoted(path.decode()) for path in paths]
+        return list(map(quoted, map(bytes.decode, paths)))
     except UnicodeDecodeError:
         return [_path("path", path).removeprefix('"path": ') for path in paths]
 

@@ -115,11 +115,11 @@ def proofs(result: ScanResult) -> str:
     found = result.groups.proofs()
     told = (
         (found[Proof.COMPARED] + found[Proof.HASHED], "read now"),
-        (found[Proof.REMEMBERED], "at least one file stands by a remembered digest"),
-        (found[None], "the report does not say"),
+        (found[Proof.REMEMBERED], "by remembered digests"),
+        (found[None], "not known"),
     )
-    parts = [f"{counted(count, 'group')}: {words}" for count, words in told if count]
-    return f"Proof of {'; '.join(parts)}." if parts else "No group needed a proof."
+    parts = [f"{counted(count, 'group')} {words}" for count, words in told if count]
+    return f"Proof: {', '.join(parts) or 'no group needed one'}."
 
 
 def skipped(totals: Totals) -> list[str]:

@@ -18,6 +18,7 @@ from dedupe.files.grouping import group_by_key
 from dedupe.files.table import FileTable
 from dedupe.result import NameKind
 from dedupe.storage import file_stat
+from dedupe.storage.opener import Opener
 
 
 @dataclass(slots=True)
@@ -30,18 +31,18 @@ class United:
     bytes: int = 0  # of the sizes that those would count for
 
 
-def unite_hard_links(table: FileTable, sets: Iterable[Sequence[int]], *, follow: bool = False) -> United:
+def unite_hard_links(table: FileTable, sets: Iterable[Sequence[int]], opener: Opener) -> United:
     """Return the sets with one name for each physical file, and no set of a single one.
 
     Args:
         table: the files.
         sets: those of one size.
-        follow: whether symbolic links are followed.
+        opener: opens and looks at names of one number.
     """
     united = United()
     for members in sets:
         further: set[int] = set()
-        for names in _same_files(table, members, follow=follow):
+        for names in _same_files(table, members, opener):
             first, others = _in_order(table, names)
             further.update(names)
             further.discard(first)
@@ -55,11 +56,11 @@ def unite_hard_links(table: FileTable, sets: Iterable[Sequence[int]], *, follow:
     return united
 
 
-def _same_files(table: FileTable, members: Sequence[int], *, follow: bool) -> Iterator[list[int]]:
+def _same_files(table: FileTable, members: Sequence[int], opener: Opener) -> Iterator[list[int]]:
     """Yield the names of each file that has more than one."""
     if table.has_unstable_inodes:
         loose = [i for i in members if not table.volumes[table.volume[i]].stable_inodes]
-        yield from _of_loose_numbers(table, loose, follow=follow)
+        yield from _of_loose_numbers(table, loose, opener)
         members = [i for i in members if i not in set(loose)] if loose else members
     # nearly never do any share an inode number, and all else is looked at only then
     for same in group_by_key(members, column_getter(table.inode)):
@@ -67,17 +68,17 @@ def _same_files(table: FileTable, members: Sequence[int], *, follow: bool) -> It
             if _are_sure(table, names):
                 yield list(names)
             else:
-                yield from _looked_at(table, names, follow=follow)
+                yield from _looked_at(table, names, opener)
 
 
-def _of_loose_numbers(table: FileTable, members: Sequence[int], *, follow: bool) -> Iterator[list[int]]:
+def _of_loose_numbers(table: FileTable, members: Sequence[int], opener: Opener) -> Iterator[list[int]]:
     """Yield the names of each file where numbers do not stay: by place in the volume, then by a look at both."""
     places: dict[tuple[int, bytes], list[int]] = {}
     for i in members:
         places.setdefault((table.volume[i], table.relative_path(i)), []).append(i)
     by_first = {names[0]: names for names in places.values()}
     for same in group_by_key(list(by_first), lambda some: [(table.volume[i], table.inode_of(i)) for i in some]):
-        for firsts in _looked_at(table, same, follow=follow) if table.inode_of(same[0]) else ():
+        for firsts in _looked_at(table, same, opener) if table.inode_of(same[0]) else ():
             yield [name for first in firsts for name in by_first.pop(first)]
     yield from (names for names in by_first.values() if len(names) > 1)
 
@@ -93,7 +94,7 @@ def _are_sure(table: FileTable, names: Sequence[int]) -> bool:
     return not table.inode_of(names[0]) or len({table.times(i) for i in names}) == 1
 
 
-def _looked_at(table: FileTable, names: Sequence[int], *, follow: bool) -> Iterator[list[int]]:
+def _looked_at(table: FileTable, names: Sequence[int], opener: Opener) -> Iterator[list[int]]:
     """Yield those of some names that are one file now, and give that file the times that it has now.
 
     A name that is gone stands for itself: it is told when it is read.
@@ -102,13 +103,13 @@ def _looked_at(table: FileTable, names: Sequence[int], *, follow: bool) -> Itera
     while len(left) > 1:
         first, *others = left
         try:
-            descriptor = file_stat.open_file(table.path(first), follow=follow)
+            descriptor = opener.open(table.path(first))
         except OSError:
             left = others
             continue
         try:
             identity = file_stat.identity(descriptor)
-            same = [i for i in others if _identity_now(table.path(i), follow=follow) == identity]
+            same = [i for i in others if _identity_now(table.path(i), opener) == identity]
             if same:
                 now = file_stat.of_descriptor(descriptor)
                 for i in (first, *same) if now.size == table.size[first] else ():
@@ -119,9 +120,9 @@ def _looked_at(table: FileTable, names: Sequence[int], *, follow: bool) -> Itera
         left = [i for i in others if i not in same]
 
 
-def _identity_now(path: bytes, *, follow: bool) -> tuple[int, int] | None:
+def _identity_now(path: bytes, opener: Opener) -> tuple[int, int] | None:
     try:
-        return file_stat.identity(path, follow=follow)
+        return opener.identity(path)
     except OSError:
         return None
 

@@ -1,7 +1,7 @@
 """What the system says of a file: the one call whose answer identifies a file and dates its content.
 
-Both sides of every comparison come from here, so that they come from the same kind of call; and so does the opening and
-reading of files, which differs between systems.  Compares and keeps nothing.
+Both sides of every comparison come from here, so that they come from the same kind of call.  Opens no file by name:
+that is `opener`'s.
 """
 
 from __future__ import annotations
@@ -62,31 +62,6 @@ if sys.platform == "win32":
         found = windows.status_of(file) if isinstance(file, int) else windows.status(file, follow=follow)
         return found.device, found.inode
 
-    def open_file(path: bytes, *, follow: bool = False) -> int:
-        """Open a file for reading; a link only with `follow`.  Other programs may still rename or delete it."""
-        return windows.open_for_reading(path, follow=follow)
-
-    def read_at(descriptor: int, length: int, offset: int) -> bytes:
-        """Read bytes at a place of an open file."""
-        os.lseek(descriptor, offset, os.SEEK_SET)
-        return os.read(descriptor, length)
-
-    def content(path: bytes, length: int, *, follow: bool) -> bytes:
-        """Return the first `length` bytes of a file, fewer only where it ends before."""
-        descriptor = open_file(path, follow=follow)
-        try:
-            return os.read(descriptor, length)
-        finally:
-            os.close(descriptor)
-
-    def content_and_status(path: bytes, length: int, *, follow: bool) -> tuple[bytes, tuple[int, ...]]:
-        """Return the same, and the stat that the file had after it was read."""
-        descriptor = open_file(path, follow=follow)
-        try:
-            return os.read(descriptor, length), of_descriptor(descriptor)
-        finally:
-            os.close(descriptor)
-
 else:
 
     def columns(files: Sequence[os.DirEntry[bytes] | bytes], *, follow: bool) -> Sequence[Sequence[int]]:
@@ -103,10 +78,6 @@ else:
             [s.st_dev for s in found],
         )
 
-    # O_NONBLOCK: a FIFO that took the file's place must not hang us.  O_NOCTTY: nor a terminal become ours.
-    _FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
-    _UNFOLLOWED = _FLAGS | os.O_NOFOLLOW
-
     def of_path(path: bytes, *, follow: bool = False) -> FileStat:
         """Return the stat of a file by its name; with `follow`, of what a link leads to."""
         return of_stat(os.stat(path, follow_symlinks=follow))
@@ -119,41 +90,3 @@ else:
         """Return device and inode of a name or an open file: equal while both are there means one file."""
         s = os.fstat(file) if isinstance(file, int) else os.stat(file, follow_symlinks=follow)
         return s.st_dev, s.st_ino
-
-    def open_file(path: bytes, *, follow: bool = False) -> int:
-        """Open a file for reading; a link only with `follow`.  The caller checks that it is the file it expects."""
-        return os.open(path, _FLAGS if follow else _UNFOLLOWED)
-
-    def read_at(descriptor: int, length: int, offset: int) -> bytes:
-        """Read bytes at a place of an open file; fewer only where the file ends.
-
-        Reading by position fails on a pipe that took the file's place, whose data a plain read would steal.
-        """
-        data = os.pread(descriptor, length, offset)
-        while data and len(data) < length:  # some FUSE file systems return less than there is
-            more = os.pread(descriptor, length - len(data), offset + len(data))
-            if not more:
-                break
-            data += more
-        return data
-
-    def content(path: bytes, length: int, *, follow: bool) -> bytes:
-        """Return the first `length` bytes of a file, fewer only where it ends before."""
-        descriptor = os.open(path, _FLAGS if follow else _UNFOLLOWED)
-        try:
-            data = os.pread(descriptor, length, 0)
-            return data if len(data) == length else read_at(descriptor, length, 0)
-        finally:
-            os.close(descriptor)
-
-    def content_and_status(path: bytes, length: int, *, follow: bool) -> tuple[bytes, tuple[int, ...]]:
-        """Return the same, and the stat that the file had after it was read."""
-        descriptor = os.open(path, _FLAGS if follow else _UNFOLLOWED)
-        try:
-            data = os.pread(descriptor, length, 0)
-            if len(data) < length:
-                data = read_at(descriptor, length, 0)
-            s = os.fstat(descriptor)
-            return data, (s.st_size, s.st_mtime_ns, s.st_ctime_ns, s.st_ino)
-        finally:
-            os.close(descriptor)

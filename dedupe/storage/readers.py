@@ -8,7 +8,7 @@ import os
 import sys
 from typing import Protocol, TypeAlias
 
-from dedupe.storage import file_stat
+from dedupe.storage.opener import read_at
 
 Window: TypeAlias = mmap.mmap | memoryview
 
@@ -44,7 +44,7 @@ class MappedReader:
         except ValueError:  # "mmap length is greater than file size": it has shrunk
             return None
         except OSError:  # some file systems map nothing, and memory may be short
-            data = file_stat.read_at(self._descriptor, length, offset)
+            data = read_at(self._descriptor, length, offset)
             return memoryview(data) if len(data) == length else None
         if sys.platform != "win32":
             self._map.madvise(mmap.MADV_SEQUENTIAL)
@@ -90,7 +90,7 @@ class PlainReader:
 
 
 def reader(descriptor: int, *, may_mmap: bool) -> Reader:
-    """Return a reader of an open file; with `mapped`, one that may kill its process.
+    """Return a reader of an open file; with `may_mmap`, one that may kill its process.
 
     Raises:
         OSError: it is none, such as a folder that took a file's place; the descriptor is closed.

@@ -44,7 +44,7 @@ class FolderScanner:
     def __post_init__(self) -> None:
         self._own_inodes = frozenset(inode for _, inode in self.own)
 
-    def __call__(self, batch: list[PendingFolder | PendingFiles], *, may_mmap: bool) -> Listing:  # noqa: ARG002
+    def __call__(self, batch: list[PendingFolder | PendingFiles]) -> Listing:
         """List the folders of a batch and those below them, until a fair share of files is reached."""
         listing = Listing(pending=batch)
         while listing.pending and (self.follow or len(listing.table) < _SHARE):

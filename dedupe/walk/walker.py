@@ -58,9 +58,12 @@ def walk(
     while total.pending:
         reach(len(total.table))
         many = len(total.pending) >= _WIDTH or any(isinstance(pending, PendingFiles) for pending in total.pending)
-        if config.follow_symlinks or not many or not pool.start_if_worthwhile(len(total.table)):
+        shared = many and not config.follow_symlinks
+        if shared:
+            pool.prepare(files=len(total.table))
+        if not shared or not pool.has_workers:
             batch, total.pending = total.pending, []
-            total.take(rules(batch, may_mmap=False))
+            total.take(rules(batch))
         else:
             for _, listing in pool.run(rules, _hand_out(total)):
                 total.take(listing)

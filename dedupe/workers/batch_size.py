@@ -1,4 +1,4 @@
-"""How much goes into one batch: what keeps a worker busy for some time, judged by what the batches before took."""
+"""How much goes into one batch: what keeps a worker busy for some time, judged by how long those before it took."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class BatchSize:
         self._least = least
         self._most = most
 
-    def took(self, amount: int, seconds: float) -> None:
+    def learn(self, amount: int, seconds: float) -> None:
         """Learn how long a worker took for so much; no time at all teaches nothing."""
         if amount and seconds > 0:
             wanted = min(max(amount * _SECONDS / seconds, self.amount / 2), self.amount * 2)

@@ -1,52 +1,109 @@
-"""What a worker tells while it works and hears from outside: bytes done, and whether to stop.
+"""What a task tells while it runs and hears from outside: bytes done, and whether to stop.  Does no work itself.
 
-Without `join` (one process, or an executor elsewhere) it counts for itself and is never told to stop by another.
+Each pool has its own counter.  Which one a task counts in is known by the thread that runs it, so that two scans in one
+process show each its own progress, and end each for itself.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import threading
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, MutableSequence
+    from collections.abc import Callable
 
-STOP = 0  # slot 0: not zero means stop; the others count the bytes of a worker each
+    from dedupe.workers.task import Task
+
+B = TypeVar("B")
+R = TypeVar("R")
+
+STOP = 0  # slot 0 of what processes share: not zero means stop; the others count the bytes of a worker each
 
 
 class Stopped(Exception):  # noqa: N818 - no error: the main process asked for it
     """The work is no longer wanted."""
 
 
-_slots: MutableSequence[int] = [0, 0]
-_mine = 1
-_watch: Callable[[int], object] | None = None
+class Counter:
+    """Bytes done for one pool by threads of this process, and whether they are still wanted.
+
+    Pickled, it becomes a new one: in another process it counts for itself and is never told to stop.
+    """
+
+    __slots__ = ("_lock", "done", "stopped", "tick")
+
+    def __init__(self) -> None:
+        self.done = 0
+        self.stopped = False
+        self.tick: Callable[[int], object] | None = None  # called with the count each time that it grows
+        self._lock = threading.Lock()  # an executor's threads count at once, and no Python promises that += is one step
+
+    def __reduce__(self) -> tuple[type[Counter], tuple[()]]:
+        return Counter, ()
+
+    def advance(self, count: int) -> None:
+        """Count bytes as done; see the function of this name."""
+        with self._lock:
+            self.done += count
+        if self.tick is not None:
+            self.tick(self.done)
+        if self.stopped:
+            raise Stopped
+
+
+class _Slot:
+    """A worker process's place in the array that its main process reads."""
+
+    __slots__ = ("_number", "_slots")
+
+    def __init__(self, slots: Any, number: int) -> None:
+        self._slots = slots
+        self._number = number
+
+    def advance(self, count: int) -> None:
+        self._slots[self._number] += count
+        if self._slots[STOP]:
+            raise Stopped
+
+
+class _Advances(Protocol):
+    def advance(self, count: int) -> None: ...
+
+
+class _Here(threading.local):
+    """Where this thread counts: for nobody, until a pool has it run a task."""
+
+    def __init__(self) -> None:
+        self.counter: _Advances = Counter()
+
+
+_here = _Here()
 
 
 def join(slots: Any, number: int) -> None:
-    """Let this process count in slot `number` of an array that the main process reads."""
-    global _slots, _mine
-    _slots, _mine = slots, number
+    """Let this worker process count in slot `number` of an array: it belongs to one pool as long as it lives."""
+    _here.counter = _Slot(slots, number)
+
+
+def run(counter: Counter, task: Task[B, R], batch: B) -> R:
+    """Return what a task makes of a batch, which counts in `counter` meanwhile.
+
+    Raises:
+        Stopped: the pool wants no more.
+    """
+    before, _here.counter = _here.counter, counter
+    try:
+        if counter.stopped:  # it waited in an executor's queue until nobody wanted it
+            raise Stopped
+        return task(batch)
+    finally:
+        _here.counter = before
 
 
 def advance(count: int) -> None:
-    """Count bytes as done.
+    """Count bytes as done, for the pool that has this thread run a task.
 
     Raises:
-        Stopped: the main process wants no more.
+        Stopped: the pool wants no more.
     """
-    _slots[_mine] += count
-    if _watch is not None:
-        _watch(_slots[_mine])
-    if _slots[STOP]:
-        raise Stopped
-
-
-def watch(tick: Callable[[int], object] | None) -> None:
-    """Have `tick` called with what this process has counted, each time that it counts; None ends that."""
-    global _watch  # noqa: PLW0603
-    _watch = tick
-
-
-def done() -> int:
-    """Return the bytes counted by this process alone."""
-    return _slots[_mine]
+    _here.counter.advance(count)

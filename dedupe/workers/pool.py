@@ -1,4 +1,4 @@
-"""How many work at once, and where: in this process or in workers.  Knows nothing of the work itself.
+"""Where work is done: in this process, in worker processes, or by an executor that was given.  Does none itself.
 
 Everything else hands batches to `Pool.run`; below it stands anything with the shape of
 `concurrent.futures.Executor`, so that a cluster's executor can take the place of local processes.
@@ -6,75 +6,73 @@ Everything else hands batches to `Pool.run`; below it stands anything with the s
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from functools import partial
+from typing import TYPE_CHECKING, TypeVar
 
 from dedupe.workers import counters
+from dedupe.workers.cores import cores
+from dedupe.workers.counters import Counter
+from dedupe.workers.tuning import WorkerTuning
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
-    from dedupe.workers.processes import Workers
+    from dedupe.workers.dispatch import Workers
+    from dedupe.workers.task import Task
 
 B = TypeVar("B")
 R = TypeVar("R")
-B_contra = TypeVar("B_contra", contravariant=True)
-R_co = TypeVar("R_co", covariant=True)
 
 _MOST = 60  # Windows can wait for 63 handles at once, and the executor needs some of its own
-_WARM_FILES = 3000  # files seen by the walk from which workers pay for their start
-_WARM_BYTES = 32 << 20  # bytes to confirm from which they do
-
-
-class Task(Protocol[B_contra, R_co]):
-    """Picklable work on one batch."""
-
-    def __call__(self, batch: B_contra, *, may_mmap: bool) -> R_co:
-        """Do the work; with `mapped`, files may be memory-mapped, since only this process can die of it."""
-
-    def lost(self, batch: B_contra) -> R_co:
-        """Return the result to count with when workers died over this batch twice."""
-
-
-def cores() -> int:
-    """Return how many cores this process may use."""
-    if hasattr(os, "process_cpu_count"):
-        return os.process_cpu_count() or 1
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 class Pool:
-    """Runs tasks on batches, in worker processes or, with one job, in this one."""
+    """Runs tasks on batches; used as a context manager, so that workers end.
 
-    def __init__(self, jobs: int | None = None, executor: Executor | None = None) -> None:
+    Args:
+        jobs: worker processes wanted, None for one a core; with one there are none, and this process works.
+        executor: does the work in their place, with as many workers as it has.
+        tuning: when workers start and how they are kept busy; None for what was measured.
+    """
+
+    def __init__(
+        self, jobs: int | None = None, executor: Executor | None = None, tuning: WorkerTuning | None = None
+    ) -> None:
         self.jobs = min(jobs or cores(), _MOST)
-        self._given = executor
-        self._workers: Workers | None = self._start() if executor is not None else None
+        self._tuning = tuning or WorkerTuning.default
+        self._counter = Counter()  # of what is done in this process
+        self._workers: Workers | None = None
+        if executor is not None:
+            from dedupe.workers.given_executor import GivenExecutor
+
+            self._workers = GivenExecutor(executor, jobs, self._tuning)
 
     def __enter__(self) -> Pool:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        self.stop(at_once=kind is not None)
+        self.stop(abort=kind is not None)
 
-    def start_if_worthwhile(self, files: int = 0, size: int = 0) -> bool:
-        """Return whether workers help with this many files or bytes; start them when that first is so."""
-        if self._workers is None and self.jobs > 1 and (files >= _WARM_FILES or size >= _WARM_BYTES):
-            self._workers = self._start()
+    @property
+    def has_workers(self) -> bool:
+        """Return whether `run` hands batches to others, so that it pays to cut the work for many."""
         return self._workers is not None
 
-    def _start(self) -> Workers:
-        from dedupe.workers.processes import Workers
+    def prepare(self, *, files: int = 0, size: int = 0) -> None:
+        """Start workers if they help with this many files or bytes and there are none yet."""
+        worthwhile = files >= self._tuning.warm_files or size >= self._tuning.warm_bytes
+        if self._workers is None and self.jobs > 1 and worthwhile:
+            from dedupe.workers.processes import Processes  # costs as much time as a small scan
 
-        return Workers(self.jobs, self._given)
+            self._workers = Processes(self.jobs, self._tuning)
 
     def run(
         self,
         task: Task[B, R],
         batches: Iterable[B],
         *,
-        at_once: int | None = None,
+        max_in_flight: int | None = None,
         tick: Callable[[int], object] = lambda _: None,
     ) -> Iterator[tuple[B, R]]:
         """Yield each batch with its result, in the order in which they end.
@@ -82,26 +80,38 @@ class Pool:
         Args:
             task: what to do; see `Task`.
             batches: taken one by one, only as fast as they are worked off.
-            at_once: batches in work at one time, at most; 1 keeps a rotating disk to one reader.
-            tick: called every so often with the count that has been given to `heartbeat`.
+            max_in_flight: batches handed out at one time, at most; 1 keeps a rotating disk to one reader.
+            tick: called every so often with the bytes counted by `counters.advance`.
         """
-        if self._workers is not None:
-            yield from self._workers.run(task, iter(batches), at_once, tick)
+        if self._workers is None:
+            yield from self._run_here(task, batches, tick)
             return
+        from dedupe.workers.dispatch import Dispatch
+
+        dispatch = Dispatch(
+            self._workers,
+            task,
+            here=partial(counters.run, self._counter),
+            tick=lambda: tick(self.counted()),
+            tick_seconds=self._tuning.tick_seconds,
+        )
+        yield from dispatch.run(iter(batches), max_in_flight or self._workers.max_in_flight)
+
+    def _run_here(self, task: Task[B, R], batches: Iterable[B], tick: Callable[[int], object]) -> Iterator[tuple[B, R]]:
         for batch in batches:
-            counters.watch(tick)
+            self._counter.tick = tick
             try:
-                result = task(batch, may_mmap=False)
+                result = counters.run(self._counter, task, batch)
             finally:
-                counters.watch(None)
+                self._counter.tick = None
             yield batch, result
 
     def counted(self) -> int:
-        """Return what the workers, or this process, have counted so far."""
-        return counters.done() + (self._workers.counted() if self._workers is not None else 0)
+        """Return the bytes counted so far, here and by workers."""
+        return self._counter.done + (self._workers.counted() if self._workers is not None else 0)
 
-    def stop(self, *, at_once: bool = False) -> None:
-        """End the workers; `at_once` breaks off what they are doing."""
+    def stop(self, *, abort: bool = False) -> None:
+        """End the workers; `abort` breaks off what they are doing."""
         if self._workers is not None:
-            self._workers.stop(at_once=at_once)
+            self._workers.stop(abort=abort)
             self._workers = None

@@ -1,4 +1,4 @@
-"""Worker processes: starting them, handing them batches, outliving their deaths.  Knows nothing of the work itself.
+"""Worker processes of this machine: starting them, replacing the dead, ending them.  Knows nothing of the work itself.
 
 Imported only when there is work for more than one process: this costs as much time as a small scan.
 """
@@ -13,31 +13,28 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, ProcessPoolExecutor, wait
+from collections.abc import Iterable, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from dedupe.storage import windows
 from dedupe.workers import counters
+from dedupe.workers.executor_internals import ExecutorInternals
+from dedupe.workers.task import Task
+from dedupe.workers.tuning import WorkerTuning
 
 if TYPE_CHECKING:
     from multiprocessing.process import BaseProcess
 
-    from dedupe.workers.pool import Task
-
 B = TypeVar("B")
 R = TypeVar("R")
 
-_AHEAD = 2  # batches a worker that are handed out at once: one in work, one waiting
-_TICK = 0.1  # seconds between looks at the counters; also lets Ctrl-C through on Windows before Python 3.14
-_GRACE = 0.3  # seconds that workers have to end by themselves when they are broken off
 
-
-def _context() -> multiprocessing.context.BaseContext:
+def _start_method() -> str:
     """Return how workers start: by fork where that is safe, since it takes 10 ms and the others 75 to 95."""
     if sys.platform == "linux" and threading.active_count() == 1:
-        return multiprocessing.get_context("fork")
-    return multiprocessing.get_context("forkserver" if sys.platform == "linux" else "spawn")
+        return "fork"
+    return "forkserver" if sys.platform == "linux" else "spawn"
 
 
 def _block_interrupts(masked: Iterable[int] | None = None) -> Iterable[int]:
@@ -73,112 +70,73 @@ def _nothing() -> None:
     """Make the executor start its workers."""
 
 
-def _running(processes: Sequence[BaseProcess]) -> Sequence[BaseProcess]:
+def _running(processes: Sequence[BaseProcess], seconds: float) -> Sequence[BaseProcess]:
     """Return the processes that still run after a short time in all: there may be sixty."""
     running = {process.sentinel: process for process in processes}
-    deadline = time.monotonic() + _GRACE
+    deadline = time.monotonic() + seconds
     while running and (left := deadline - time.monotonic()) > 0:
         for sentinel in multiprocessing.connection.wait(list(running), left):
             del running[sentinel]  # type: ignore[arg-type]
     return list(running.values())
 
 
-class Workers:
-    """Processes of this machine, or an executor that was given.
+class Processes:
+    """So many worker processes, started at once and again where one of them died."""
 
-    A worker that dies (a mapped file was truncated under it, memory ran out) costs a retry of what was in work, with
-    plain reads, and nothing else.
-    """
+    may_map = True  # a map can kill its process, which costs no more than a retry
 
-    def __init__(self, jobs: int, executor: Executor | None = None) -> None:
-        self._jobs = jobs
-        self._given = executor
-        self._may_map = executor is None or isinstance(executor, ProcessPoolExecutor)  # a map can kill its process
-        self._own: ProcessPoolExecutor | None = None
+    def __init__(self, count: int, tuning: WorkerTuning) -> None:
+        self._count = count
+        self._tuning = tuning
+        self.max_in_flight = count * tuning.ahead
+        self._executor: ProcessPoolExecutor | None = None
         self._slots: Any = None
-        self._start()
+        self._running_executor()
 
-    def _start(self) -> Executor:
-        if self._given is not None:
-            return self._given
-        if self._own is None:
-            context = _context()
+    def _running_executor(self) -> ProcessPoolExecutor:
+        """Return the executor, a new one if there is none."""
+        if self._executor is None:
+            context = multiprocessing.get_context(self._tuning.start_method or _start_method())
             # Ctrl-C between a worker's birth and `_begin` would print a traceback of the worker's
             masked = _block_interrupts()
-            self._slots = context.RawArray("Q", self._jobs + 1) if self._slots is None else self._slots
-            self._own = ProcessPoolExecutor(self._jobs, context, _begin, (self._slots, context.Value("i", 0)))
+            self._slots = context.RawArray("Q", self._count + 1) if self._slots is None else self._slots
+            self._executor = ProcessPoolExecutor(self._count, context, _begin, (self._slots, context.Value("i", 0)))
             with contextlib.suppress(OSError):  # no process could be started: each batch tries again
-                self._own.submit(_nothing)
+                self._executor.submit(_nothing)
             _block_interrupts(masked)
-        return self._own
+        return self._executor
 
-    def run(
-        self, task: Task[B, R], batches: Iterator[B], at_once: int | None, tick: Callable[[int], object]
-    ) -> Iterator[tuple[B, R]]:
-        """Yield each batch with its result, in the order in which they end; see `Pool.run`."""
-        ahead = at_once or self._jobs * _AHEAD
-        working: dict[Future[R], B] = {}
-        more = True
-        while more or working:
-            while more and len(working) < ahead:
-                try:
-                    batch = next(batches)
-                except StopIteration:
-                    more = False
-                    break
-                try:
-                    working[self._start().submit(task, batch, may_mmap=self._may_map)] = batch
-                except BrokenExecutor:  # a worker died while nobody was looking
-                    self._discard()
-                    yield batch, self._alone(task, batch)
-                except OSError:  # no process could be started: memory or processes have run out
-                    yield batch, task(batch, may_mmap=False)
-            ended, _ = wait(working, _TICK, FIRST_COMPLETED)
-            tick(counters.done() + self.counted())
-            suspects = [working[f] for f in ended if isinstance(f.exception(), BrokenExecutor)]
-            for future in ended:
-                batch = working.pop(future)
-                if not isinstance(future.exception(), BrokenExecutor):
-                    yield batch, future.result()
-            if suspects:  # the executor is gone with all that it had
-                suspects += list(working.values())
-                working.clear()
-                self._discard()
-                for batch in suspects:
-                    yield batch, self._alone(task, batch)
+    def submit(self, task: Task[B, R], batch: B) -> Future[R]:
+        """Hand over a batch.
 
-    def _alone(self, task: Task[B, R], batch: B) -> R:
-        """Do one batch with plain reads and nothing beside it, so that a death has one suspect."""
-        try:
-            future = self._start().submit(task, batch, may_mmap=False)
-            while not future.done():
-                wait([future], _TICK)
-            return future.result()
-        except (BrokenExecutor, OSError):  # it died, or none could be started
-            self._discard()
-            return task.lost(batch)
+        Raises:
+            BrokenExecutor: a worker died.
+            OSError: no process could be started: memory or processes have run out.
+        """
+        return self._running_executor().submit(task, batch)
 
-    def _discard(self) -> None:
-        if self._own is not None:
-            self._own.shutdown(wait=False, cancel_futures=True)
-            self._own = None
+    def discard(self) -> None:
+        """Give up processes of which one died."""
+        if self._executor is not None:
+            self._executor.shutdown(wait=False, cancel_futures=True)
+            self._executor = None
 
     def counted(self) -> int:
         """Return what the workers have counted so far."""
-        return sum(self._slots[1:]) if self._slots is not None else 0
+        return sum(self._slots[1:])
 
-    def stop(self, *, at_once: bool = False) -> None:
-        """End the processes; `at_once` breaks off what they are doing."""
-        if self._own is None:
+    def stop(self, *, abort: bool) -> None:
+        """End the processes; `abort` breaks off what they are doing."""
+        if self._executor is None:
             return
-        # spawned workers start one by one, as they are needed; only the executor knows them all
-        workers = list((self._own._processes or {}).values()) if at_once else []
-        manager: Any = self._own._executor_manager_thread
-        if at_once:
+        internals = ExecutorInternals(self._executor)
+        workers = internals.processes if abort else ()
+        grace = self._tuning.grace_seconds
+        if abort:
             self._slots[counters.STOP] = 1
-        self._own.shutdown(wait=not at_once, cancel_futures=at_once)
-        for worker in _running(workers):  # in a system call that does not end, such as a read from a lost server
+        self._executor.shutdown(wait=not abort, cancel_futures=abort)
+        for worker in _running(workers, grace):  # in a system call that does not end: a read from a lost server
             worker.kill()
-        if workers and not _running(workers) and manager is not None:
-            manager.join(_GRACE)  # it takes note of their end, and only then are they no longer counted as children
-        self._own = None
+        if workers and not _running(workers, grace) and internals.manager is not None:
+            internals.manager.join(grace)  # it takes note of their end; until then they count as children
+        self._executor = None

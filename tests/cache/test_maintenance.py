@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from dedupe.cache import maintenance, write_buffer
+from dedupe.cache.maintenance import Pruned
 from dedupe.cache.write_buffer import RACY_NS
 from dedupe.config import ScanConfig
 from dedupe.errors import CacheError
@@ -33,13 +34,13 @@ def test_a_root_that_is_away_keeps_its_rows(tmp_path: Path) -> None:
     """Where the root cannot be read, or another folder has its name, nothing is known to be gone."""
     kept = scanned(tmp_path)
     os.rename(tmp_path / "root", tmp_path / "away")
-    assert maintenance.prune(kept) == (0, 2)
+    assert maintenance.prune(kept) == Pruned(0, 2)
     (tmp_path / "root").mkdir()
-    assert maintenance.prune(kept) == (0, 2)
+    assert maintenance.prune(kept) == Pruned(0, 2)
     (tmp_path / "root").rmdir()
     os.rename(tmp_path / "away", tmp_path / "root")
     os.rename(tmp_path / "root" / "sub", tmp_path / "elsewhere")
-    assert maintenance.prune(kept) == (2, 0)
+    assert maintenance.prune(kept) == Pruned(2, 0)
 
 
 def test_clear_gives_the_space_back(tmp_path: Path) -> None:

@@ -18,16 +18,15 @@ from dedupe.cache import store as cache_module
 from dedupe.cache.queries import Recalled
 from dedupe.cache.store import Cache
 from dedupe.files.table import FileTable
-from dedupe.workers import pool
 from dedupe.workers.pool import Pool
-from tests.cache_helpers import AT_REST, NOW, ONE, each, many, rows, stored
-from tests.naive import fork_workers
+from tests.cache_helpers import AT_REST, NOW, ONE, each, many, mounted, rows, stored
+from tests.naive import fork_workers, start_workers
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_workers_recall_what_one_process_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, jobs: int) -> None:
     """Everything comes back, whatever the batch and whoever looks it up, also of members with gaps."""
-    monkeypatch.setattr(pool, "_WARM_FILES", 1)
+    start_workers(monkeypatch)
     monkeypatch.setattr(queries, "BATCH", 700)
     table, known = stored(tmp_path / "c.db", 3000)
     divergences = {i: m for i, m in many(3000)[3].items() if m}
@@ -35,7 +34,7 @@ def test_workers_recall_what_one_process_does(tmp_path: Path, monkeypatch: pytes
         cache = Cache(tmp_path / "c.db", "sha256", NOW)
         with Pool(jobs) as workers:
             found = list(cache.recall(table, members, workers))
-            assert workers.start_if_worthwhile() == (jobs > 1)
+            assert workers.has_workers == (jobs > 1)
         cache.close()
         assert sorted(told for f in found for told in each(f)) == [known[i] for i in members]
         assert {i: m for f in found for i, m in f.divergences.items()} == {
@@ -58,7 +57,7 @@ def test_what_is_asked_is_found_whatever_lies_between(
     for folder, name in files:
         at = folders.setdefault(folder, len(folders))
         if at == len(table.folders):
-            table.enter(folder)
+            table.enter(folder, mounted())
         table.add(at, b"%d" % name, AT_REST._replace(inode=name))
     members = [i for i in sorted(asked) if i < len(files)]
     with tempfile.TemporaryDirectory() as folder_, pytest.MonkeyPatch.context() as patch:
@@ -92,20 +91,20 @@ def test_looking_up_costs_what_is_asked_not_what_is_known(tmp_path: Path) -> Non
 
 def test_a_row_waits_for_its_digest_and_is_written_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What awaits a digest is written when that is known, or at the end; all else at the next commit."""
-    table, prints, _, _ = many(3)
+    table, fingerprints, _, _ = many(3)
     cache = Cache(tmp_path / "c.db", "sha256", NOW)
-    cache.remember(table, [0, 1, 2], prints.get)
+    cache.remember(table, [0, 1, 2], fingerprints.get)
     cache.await_digests([0, 1])
     cache.commit()
     assert rows(tmp_path / "c.db") == 1
     monkeypatch.setattr(cache_module, "_COMMIT", -1.0)
-    cache.remember(table, [0], prints.get, {0: b"D" * 32})
+    cache.remember(table, [0], fingerprints.get, {0: b"D" * 32})
     assert rows(tmp_path / "c.db") == 2
     cache.close()
     other = Cache(tmp_path / "c.db", "sha256", NOW)
     found = sorted(told for f in other.recall(table, [0, 1, 2], ONE) for told in each(f))
     other.close()
-    assert found == [(0, prints[0], b"D" * 32), (1, prints[1], None), (2, prints[2], None)]
+    assert found == [(0, fingerprints[0], b"D" * 32), (1, fingerprints[1], None), (2, fingerprints[2], None)]
 
 
 class Dying(queries.QueryTask):
@@ -113,11 +112,11 @@ class Dying(queries.QueryTask):
 
     __slots__ = ()
 
-    def __call__(self, batch: queries.Query, *, may_mmap: bool) -> Recalled | None:
+    def __call__(self, batch: queries.Query) -> Recalled | None:
         """Die, where this is a worker."""
         if batch.members[0] % 200 == 0 and multiprocessing.parent_process() is not None:
             os._exit(9)
-        return super().__call__(batch, may_mmap=may_mmap)
+        return super().__call__(batch)
 
 
 class Failing(queries.QueryTask):
@@ -125,9 +124,9 @@ class Failing(queries.QueryTask):
 
     __slots__ = ()
 
-    def __call__(self, batch: queries.Query, *, may_mmap: bool) -> Recalled | None:
+    def __call__(self, batch: queries.Query) -> Recalled | None:
         """Fail."""
-        return queries.QueryTask(self.database.replace("c.db", "gone.db"), self.algorithm)(batch, may_mmap=may_mmap)
+        return queries.QueryTask(self.database.replace("c.db", "gone.db"), self.algorithm)(batch)
 
 
 @pytest.mark.parametrize("task", [Dying, Failing])
@@ -135,7 +134,7 @@ def test_what_workers_fail_to_look_up_is_looked_up_here(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, task: type[queries.QueryTask]
 ) -> None:
     """A worker that dies, or cannot open the cache, costs time and nothing else."""
-    monkeypatch.setattr(pool, "_WARM_FILES", 1)
+    start_workers(monkeypatch)
     monkeypatch.setattr(queries, "BATCH", 100)
     monkeypatch.setattr(cache_module, "QueryTask", task)
     table, known = stored(tmp_path / "c.db", 500)
@@ -150,13 +149,13 @@ def test_what_workers_fail_to_look_up_is_looked_up_here(
 
 def test_a_failure_everywhere_is_told_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where this process cannot look up either, one sentence tells it, and nothing is believed."""
-    monkeypatch.setattr(pool, "_WARM_FILES", 1)
+    start_workers(monkeypatch)
     monkeypatch.setattr(queries, "BATCH", 100)
     table, _ = stored(tmp_path / "c.db", 500)
     cache = Cache(tmp_path / "c.db", "sha256", NOW)
     other = sqlite3.connect(tmp_path / "c.db")
     with other:
-        other.execute("ALTER TABLE files RENAME COLUMN seal TO other")
+        other.execute("ALTER TABLE files RENAME COLUMN checksum TO other")
     other.close()
     with Pool(2) as workers:
         assert list(cache.recall(table, range(500), workers)) == []
@@ -171,7 +170,6 @@ def test_a_failure_everywhere_is_told_once(tmp_path: Path, monkeypatch: pytest.M
 def test_a_forked_worker_opens_the_cache_for_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Workers born while this process has the cache open use no connection of its, and leave its locks alone."""
     fork_workers(monkeypatch)
-    monkeypatch.setattr(pool, "_WARM_FILES", 1)
     monkeypatch.setattr(queries, "BATCH", 50)
     table, known = stored(tmp_path / "c.db", 1000)
     cache = Cache(tmp_path / "c.db", "sha256", NOW)
@@ -180,7 +178,8 @@ def test_a_forked_worker_opens_the_cache_for_itself(tmp_path: Path, monkeypatch:
     seen: list[str] = []
     own.set_trace_callback(seen.append)
     with Pool(2) as workers:
-        assert workers.start_if_worthwhile(1000)
+        workers.prepare(files=1000)
+        assert workers.has_workers
         recalled = cache.recall(table, range(1000), workers)
         found = each(next(recalled))
         cache.remember(table, range(1000), dict(enumerate([b"G" * 16] * 1000)).get)
@@ -188,7 +187,7 @@ def test_a_forked_worker_opens_the_cache_for_itself(tmp_path: Path, monkeypatch:
         found += [told for f in recalled for told in each(f)]
     own.set_trace_callback(None)
     cache.close()
-    assert not [s for s in seen if "WHERE path" in s]
+    assert not [s for s in seen if "FROM files WHERE" in s and "LIMIT 1" not in s]
     told = {i: p for i, p, _ in found}
     assert sorted(told) == list(range(1000))
     assert all(told[i] in (known[i][1], b"G" * 16) for i in told)

@@ -24,7 +24,7 @@ def made(path: Path) -> sqlite3.Connection:
 def test_making_twice_changes_nothing(tmp_path: Path) -> None:
     """Two processes may start at once."""
     with contextlib.closing(made(tmp_path / "c.db")) as connection:
-        connection.execute("INSERT INTO roots VALUES (x'2f', '1', '2', 'now')")
+        connection.execute("INSERT INTO roots VALUES (1, x'', x'2f', '2', 'now')")
         connection.commit()
         schema.make(connection)
         assert connection.execute("SELECT count(*) FROM roots").fetchone() == (1,)

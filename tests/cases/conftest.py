@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from dedupe.scan.pipeline import Scan
+from dedupe import find
 
 
 @pytest.fixture
@@ -35,15 +35,15 @@ def program(tmp_path: Path) -> Iterator[Callable[..., subprocess.Popen[bytes]]]:
 
 @pytest.fixture
 def between(monkeypatch: pytest.MonkeyPatch) -> Callable[[str, Callable[[], object]], None]:
-    """Return a function that has something happen right before a phase of the next scan."""
+    """Return a function that has something happen right before a phase of the next scans, by the name `find` calls."""
 
     def before(phase: str, happen: Callable[[], object]) -> None:
-        usual = getattr(Scan, phase)
+        usual = getattr(find, phase)
 
-        def hooked(self: Scan, *args: Any) -> Any:
+        def hooked(*args: Any) -> Any:
             happen()
-            return usual(self, *args)
+            return usual(*args)
 
-        monkeypatch.setattr(Scan, phase, hooked)
+        monkeypatch.setattr(find, phase, hooked)
 
     return before

@@ -19,7 +19,7 @@ import pytest
 
 from dedupe import CacheError
 from dedupe.cache import maintenance
-from tests.cases.common import MODES_OF_POSIX, find, found, need_root, not_on_windows, ordinary_user, settle
+from tests.cases.common import LINKS, MODES_OF_POSIX, find, found, need_root, not_on_windows, ordinary_user, settle
 from tests.conftest import write
 
 _WANT = {frozenset("abc")}
@@ -97,6 +97,7 @@ def _middle(data: bytes) -> bytes:
 # name: what happens to the cache, whether a sentence tells of it, whether the file is set aside
 _DAMAGE: dict[str, tuple[Callable[[Path], None], bool | None, bool | None]] = {
     "version 0": (_sql("PRAGMA user_version = 0"), True, True),
+    "version 1": (_sql("PRAGMA user_version = 1"), True, True),
     "version 999": (_sql("PRAGMA user_version = 999"), True, False),
     "another program's": (_sql("PRAGMA application_id = 77"), True, False),
     "column dropped": (_sql("ALTER TABLE files DROP COLUMN digest"), True, True),
@@ -105,8 +106,15 @@ _DAMAGE: dict[str, tuple[Callable[[Path], None], bool | None, bool | None]] = {
     "column demanded": (_sql("ALTER TABLE files ADD COLUMN more TEXT NOT NULL DEFAULT 'x'"), False, False),
     "table dropped": (_sql("DROP TABLE files"), True, True),
     "roots dropped": (_sql("DROP TABLE roots"), True, True),
+    "volumes dropped": (_sql("DROP TABLE volumes"), True, True),
+    "volumes of nulls": (_sql("UPDATE volumes SET label=NULL, file_system=NULL, read_ns=NULL"), False, False),
+    "volumes renumbered": (_sql("UPDATE volumes SET number = number + 1"), False, False),
+    "volumes renamed": (_sql("UPDATE volumes SET id = id || 'x'"), False, False),
+    "inodes of text": (_sql("UPDATE files SET inode = 'x'"), False, False),
     "rows of nulls": (
-        _sql("UPDATE files SET size=NULL, modified_ns=NULL, read_ns=NULL, fingerprint=NULL, digest=NULL, seal=NULL"),
+        _sql(
+            "UPDATE files SET size=NULL, modified_ns=NULL, read_ns=NULL, fingerprint=NULL, digest=NULL, checksum=NULL"
+        ),
         False,
         False,
     ),
@@ -141,18 +149,17 @@ def test_b89_b90_other_versions_and_damage(case: tuple[Path, Path], damage: str)
     assert found(result, top) == _WANT
     if told is not None:
         assert bool(result.notes) == told, result.notes
-    kept = list(cache.parent.glob("c.db.damaged-*"))
+    kept = [*cache.parent.glob("c.db.damaged-*"), *cache.parent.glob("c.db.version-1-*")]
     if aside is not None:
         assert bool([k for k in kept if not k.name.endswith(("-wal", "-shm"))]) == aside
-    if aside and not damage.endswith(("dropped", "renamed", "0")):
+    if aside and not damage.endswith(("dropped", "renamed", "0", "1")):
         assert before in [k.read_bytes() for k in kept]
     if damage in ("version 999", "another program's"):
         assert cache.read_bytes() == before
     else:
         again = find(top, cache=cache)
         assert found(again, top) == _WANT
-    if told and aside:
-        find(top, cache=cache)
+    if told and aside:  # the new one was begun by the first scan, and digests came by the second
         healed = find(top, cache=cache)
         assert (healed.totals.bytes_read, healed.notes) == (0, ())
 
@@ -162,7 +169,15 @@ def test_b90_cache_commands_survive_damage(case: tuple[Path, Path], cli: Any, da
     """The commands that look after a cache fail in a sentence at worst, whatever is wrong with it."""
     _, cache = case
     _DAMAGE[damage][0](cache)
-    if damage not in ("version 999", "random", "middle overwritten", "a folder", "rows of text", "roots dropped"):
+    if damage not in (
+        "version 1",
+        "version 999",
+        "random",
+        "middle overwritten",
+        "a folder",
+        "rows of text",
+        "roots dropped",
+    ):
         for command in (maintenance.info, maintenance.prune, maintenance.clear):
             with contextlib.suppress(CacheError):
                 command(os.fspath(cache))
@@ -172,6 +187,88 @@ def test_b90_cache_commands_survive_damage(case: tuple[Path, Path], cli: Any, da
         assert done.returncode in (0, 1)
         assert b"Traceback" not in done.stderr
         assert bool(done.stderr) == (done.returncode == 1)
+
+
+def _state(folder: Path) -> dict[str, tuple[bytes, int, int]]:
+    """Return what lies in a folder: content, mode and time of each file."""
+    return {
+        path.name: (path.read_bytes() if path.is_file() else b"", path.lstat().st_mode, path.lstat().st_mtime_ns)
+        for path in folder.iterdir()
+    }
+
+
+@pytest.mark.parametrize("damage", ["whole", "version 1", "version 999", "text", "cut in half", "empty"])
+def test_r7_info_changes_nothing(case: tuple[Path, Path], cli: Any, damage: str) -> None:
+    """Asking what a file holds neither renames it nor makes another, and what is no cache is only called so."""
+    _, cache = case
+    cache.chmod(0o644)
+    if damage != "whole":
+        _DAMAGE[damage][0](cache)
+    before = _state(cache.parent)
+    done = cli("cache", "info", "--cache", cache)
+    assert _state(cache.parent) == before
+    assert done.returncode == (0 if damage == "whole" else 1)
+    assert done.stderr.count(b"\n") == (damage != "whole")
+
+
+@not_on_windows(LINKS)
+def test_r7_a_damaged_cache_behind_a_link_is_set_aside_itself(case: tuple[Path, Path], tmp_path: Path) -> None:
+    """The link stays and leads to the new cache; the damaged file has the other name."""
+    top, cache = case
+    link = tmp_path / "link.db"
+    link.symlink_to(cache)
+    damaged = os.urandom(50_000)
+    cache.write_bytes(damaged)
+    assert found(find(top, cache=link), top) == _WANT
+    assert link.is_symlink()
+    assert [path.read_bytes() for path in cache.parent.glob("c.db.damaged-*")] == [damaged]
+    assert not list(tmp_path.glob("link.db.*"))
+    assert find(top, cache=link).totals.bytes_read == 0
+
+
+@pytest.mark.parametrize("damage", ["random", "version 1"])
+def test_u9_what_is_set_aside_is_replaced_in_the_same_run(case: tuple[Path, Path], damage: str) -> None:
+    """One sentence tells where the old one lies, and what this very scan learns is remembered."""
+    top, cache = case
+    _DAMAGE[damage][0](cache)
+    result = find(top, cache=cache)
+    (aside,) = [path for path in cache.parent.iterdir() if path.name.startswith("c.db.") and "-2" in path.name]
+    assert len(result.notes) == 1
+    assert str(aside) in result.notes[0]
+    assert "a new one begun" in result.notes[0]
+    assert maintenance.info(os.fspath(cache)).files == 304
+
+
+def test_u9_damage_met_on_the_way_is_replaced_in_the_same_run(case: tuple[Path, Path]) -> None:
+    """Where only reading rows shows the damage, a new cache is begun at once and takes what is learnt from there on."""
+    top, cache = case
+    data = cache.read_bytes()
+    cache.write_bytes(data[:4096] + b"\xff" * (len(data) - 4096))
+    database = sqlite3.connect(cache)
+    damaged = ""
+    with contextlib.closing(database), contextlib.suppress(sqlite3.DatabaseError):
+        database.execute("SELECT count(*) FROM sqlite_schema").fetchone()
+        damaged = "the tables alone can be read"
+    assert damaged
+    result = find(top, cache=cache)
+    assert found(result, top) == _WANT
+    assert len(result.notes) == 1
+    assert "a new one begun" in result.notes[0]
+    assert maintenance.info(os.fspath(cache)).files == 304
+
+
+@pytest.mark.parametrize("name", ["photos.db", "photos"])
+def test_f12_another_programs_database_is_refused(case: tuple[Path, Path], name: str) -> None:
+    """A database without our mark is nobody's cache: a scan goes on without, and not a byte of it changes."""
+    top, cache = case
+    other = cache.parent / name
+    with contextlib.closing(sqlite3.connect(other)) as database:
+        database.execute("CREATE TABLE albums (name TEXT)")
+    before = _state(cache.parent)
+    result = find(top, cache=other)
+    assert found(result, top) == _WANT
+    assert [note.count("belongs to another program") for note in result.notes] == [1]
+    assert _state(cache.parent) == before
 
 
 def test_b90_every_page_overwritten_in_turn(case: tuple[Path, Path], tmp_path: Path) -> None:
@@ -299,7 +396,7 @@ def _hold(cache: Path, seconds: float, how: str) -> subprocess.Popen[bytes]:
 
 _HOW = {
     "exclusive": "d.execute('BEGIN EXCLUSIVE')",
-    "write": "d.execute('BEGIN IMMEDIATE'); d.execute(\"INSERT INTO roots VALUES (x'00','1','1','1')\")",
+    "write": "d.execute('BEGIN IMMEDIATE'); d.execute(\"INSERT INTO roots VALUES (1,x'00',x'00','1','1')\")",
     "whole": "d.execute('PRAGMA locking_mode=EXCLUSIVE'); d.execute('BEGIN EXCLUSIVE')",
 }
 
@@ -345,3 +442,15 @@ def test_b88_two_scans_at_one_moment(settled: tuple[Path, Path], program: Any, t
             assert len(json.loads(out)["groups"]) == 1
         assert find(top, cache=cache).notes == ()
         assert not list(cache.parent.glob("*.damaged-*"))
+
+
+@pytest.mark.parametrize("damage", ["random", "version 1"])
+def test_b88_scans_at_one_moment_on_a_cache_of_no_use(case: tuple[Path, Path], program: Any, damage: str) -> None:
+    """Whoever sets it aside, all scans end well, and a new cache is there."""
+    top, cache = case
+    _DAMAGE[damage][0](cache)
+    for scan in [program("scan", top, "--cache", cache, "--format", "json") for _ in range(4)]:
+        out, err = scan.communicate(timeout=60)
+        assert scan.returncode == 0, err
+        assert len(json.loads(out)["groups"]) == 1
+    assert maintenance.info(os.fspath(cache)).files == 304

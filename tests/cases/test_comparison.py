@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from dedupe.compare import confirm, fingerprint
+from dedupe.compare import fingerprint
+from dedupe.compare.tuning import MEASURED
 from tests.cases.common import (
     JOBS,
     MODES,
@@ -28,8 +29,8 @@ from tests.cases.common import (
 )
 from tests.conftest import groups, write
 
-_STEP = confirm._STEP
-_WINDOW = confirm._WINDOW
+_STEP, _WINDOW, _SMALL = MEASURED.step, MEASURED.window, MEASURED.small
+_WHOLE, _SAMPLE = MEASURED.whole, MEASURED.sample
 
 
 def _places(size: int) -> list[int]:
@@ -37,7 +38,7 @@ def _places(size: int) -> list[int]:
     edges = {0, size, size // 2}
     for offset, length in fingerprint.places(size):
         edges |= {offset, offset + length}
-    for unit in (_STEP, _WINDOW, confirm.SMALL, fingerprint.WHOLE, fingerprint.SAMPLE):
+    for unit in (_STEP, _WINDOW, _SMALL, _WHOLE, _SAMPLE):
         edges |= {unit, size // unit * unit}
     near = {e + d for e in edges for d in (-1, 0, 1)}
     return sorted(p for p in near if 0 <= p < size)
@@ -46,7 +47,7 @@ def _places(size: int) -> list[int]:
 _SIZES = sorted(
     {
         edge + d
-        for edge in (1, fingerprint.SAMPLE, fingerprint.WHOLE, 1 << 16, confirm.SMALL, _STEP, _STEP + confirm.SMALL)
+        for edge in (1, _SAMPLE, _WHOLE, 1 << 16, _SMALL, _STEP, _STEP + _SMALL)
         for d in (-1, 0, 1)
         if edge + d > 0
     }
@@ -66,7 +67,7 @@ def test_b01_one_flipped_byte_anywhere_is_seen(tmp_path: Path, size: int) -> Non
 
 
 @pytest.mark.parametrize("mode", ["sha256", "bytes"])
-@pytest.mark.parametrize("size", [_WINDOW - 1, _WINDOW, 2 * _WINDOW + 1, fingerprint._LARGE + 1])
+@pytest.mark.parametrize("size", [_WINDOW - 1, _WINDOW, 2 * _WINDOW + 1, MEASURED.large + 1])
 def test_b01_one_flipped_byte_is_seen_through_maps(tmp_path: Path, size: int, mode: str) -> None:
     """Workers that map windows see a flipped byte at every boundary of samples, steps and windows."""
     for name in ("a", "a2"):
@@ -80,7 +81,7 @@ def test_b01_one_flipped_byte_is_seen_through_maps(tmp_path: Path, size: int, mo
 @pytest.mark.parametrize("jobs", JOBS)
 def test_b01_many_classes_with_equal_samples(tmp_path: Path, jobs: int) -> None:
     """Sixty files of equal samples, more than are open at once, fall into exactly the classes of their content."""
-    size = confirm.SMALL + 4096
+    size = _SMALL + 4096
     for n in range(60):
         sparse(tmp_path / f"{n:02}", size, (100_000, bytes([n % 7 + 1])))
     for mode in ("sha256", "bytes"):
@@ -242,7 +243,7 @@ def test_b52_a_file_emptied_after_the_walk(tmp_path: Path, jobs: int, between: A
     """A file that is emptied between the walk and the read is told as changed, and its twins still found."""
     for name in "abc":
         sparse(tmp_path / name, 34 << 20)
-    between("same_content", lambda: os.truncate(tmp_path / "a", 0))
+    between("confirm", lambda: os.truncate(tmp_path / "a", 0))
     result = find(tmp_path, jobs=jobs)
     assert found(result, tmp_path) == {frozenset("bc")}
     assert kinds(result) == {"a": "changed"}

@@ -14,6 +14,7 @@ import pytest
 from dedupe.files.table import FileTable
 from dedupe.scan.unite import unite_hard_links
 from dedupe.storage.file_stat import FileStat
+from dedupe.storage.opener import Opener
 from tests.cases.common import JOBS, LINKS, find, found, need_root, not_on_windows
 from tests.conftest import groups, write
 from tests.made_volumes import mount
@@ -71,7 +72,7 @@ def test_b40_without_inode_numbers_a_path_is_itself() -> None:
     table = FileTable()
     for name in (b"f", b"f", b"g"):
         table.add(table.enter(b"/d", mount()), name, FileStat(1, 1, 1, 0))
-    united = unite_hard_links(table, [range(3)])
+    united = unite_hard_links(table, [range(3)], Opener())
     assert ([list(s) for s in united.sets], united.names, united.files) == ([[0, 2]], {}, 1) or (
         [list(s) for s in united.sets] == [[1, 2]] and united.files == 1
     )

@@ -152,7 +152,7 @@ def test_b53_special_files_are_not_opened(tmp_path: Path, cli: Any) -> None:
 
 @pytest.mark.filterwarnings("ignore:unclosed")
 @pytest.mark.parametrize("jobs", JOBS)
-@pytest.mark.parametrize("phase", ["same_fingerprint", "same_content"])
+@pytest.mark.parametrize("phase", ["group_by_fingerprint", "confirm"])
 @pytest.mark.parametrize("size", [5000, 100_000, 300_000, _BIG])
 @pytest.mark.parametrize("kind", _KINDS)
 def test_b53_replaced_after_the_walk(tmp_path: Path, between: Any, kind: str, size: int, phase: str, jobs: int) -> None:
@@ -167,7 +167,7 @@ def test_b53_replaced_after_the_walk(tmp_path: Path, between: Any, kind: str, si
 
 
 @not_on_windows("Windows has no pipes, sockets and devices in folders")
-@pytest.mark.parametrize("phase", ["same_fingerprint", "same_content"])
+@pytest.mark.parametrize("phase", ["group_by_fingerprint", "confirm"])
 @pytest.mark.parametrize("size", [5000, 100_000, 300_000])
 def test_b53_a_pipe_keeps_its_data(tmp_path: Path, between: Any, phase: str, size: int) -> None:
     """Nothing is read from a pipe that took a file's place: its data is still there for its reader."""
@@ -201,14 +201,14 @@ def test_b53_a_parent_folder_replaced_by_a_link(tmp_path: Path, between: Any, si
         else:
             (tmp_path / "p").symlink_to("elsewhere")
 
-    between("same_content", replace)
+    between("confirm", replace)
     result = find(tmp_path, jobs=jobs, exclude=["elsewhere"])
     assert found(result, tmp_path) == {frozenset("bc")}
     assert kinds(result) == {"a": "changed"}
 
 
 @pytest.mark.parametrize("jobs", JOBS)
-@pytest.mark.parametrize("phase", ["same_size", "same_fingerprint", "same_content"])
+@pytest.mark.parametrize("phase", ["group_by_size", "group_by_fingerprint", "confirm"])
 @pytest.mark.parametrize("size", [5000, 300_000, _BIG])
 def test_b57_vanished_after_the_walk(tmp_path: Path, between: Any, phase: str, size: int, jobs: int) -> None:
     """A file that vanished after the walk is counted and listed, and its twins still found."""
@@ -239,7 +239,7 @@ def test_b57_every_file_gone(tmp_path: Path, between: Any) -> None:
     """A scan whose files all vanished ends with no group and all of them listed."""
     for name in "abc":
         write(tmp_path / "d" / name, b"x" * 5000)
-    between("same_fingerprint", lambda: shutil.rmtree(tmp_path / "d"))
+    between("group_by_fingerprint", lambda: shutil.rmtree(tmp_path / "d"))
     result = find(tmp_path)
     assert not result.groups
     assert result.totals.problems == 3

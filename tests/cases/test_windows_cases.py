@@ -22,7 +22,7 @@ from typing import Any
 import pytest
 
 from dedupe.checksums.hash_files import HashConfig, Hashing
-from dedupe.compare import confirm
+from dedupe.compare.tuning import MEASURED
 from dedupe.config import ScanConfig
 from dedupe.digests import cng
 from dedupe.digests.cng import CngBackend
@@ -99,13 +99,13 @@ def test_b07_no_file_is_hashed_in_one_piece(tmp_path: Path) -> None:
         digests = {hashed.digest for hashed in hashing.digests(files)}
     with (tmp_path / "a").open("rb") as file:
         assert digests == {hashlib.file_digest(file, "sha256").digest()}
-    assert dll.largest <= confirm._WINDOW
+    assert dll.largest <= MEASURED.window
 
 
 @on_windows
 def test_cng_agrees_with_hashlib(cli: Any, tmp_path: Path) -> None:
     """`hash --backend cng` gives hashlib's digests for every size to 130 and around the edges of blocks and reads."""
-    edges = (256, 4096, 1 << 16, confirm.SMALL, confirm._STEP, confirm._WINDOW, cng.BLOCK)
+    edges = (256, 4096, 1 << 16, MEASURED.small, MEASURED.step, MEASURED.window, cng.BLOCK)
     sizes = [*range(131), *(edge + by for edge in edges for by in (-1, 0, 1))]
     for size in sizes:
         write(tmp_path / f"{size}", os.urandom(min(size, 1 << 20)) + bytes(max(0, size - (1 << 20))))

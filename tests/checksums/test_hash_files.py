@@ -14,10 +14,11 @@ import pytest
 
 from dedupe.cache import store, write_buffer
 from dedupe.cache.write_buffer import RACY_NS
-from dedupe.checksums import hash_files
 from dedupe.checksums.hash_files import HashConfig, Hashed, Hashing
+from dedupe.compare.tuning import Tuning
 from dedupe.progress import Silent
 from dedupe.result import ProblemKind
+from dedupe.scan import hash_whole
 
 
 def run(names: list[bytes], stdin: bytes = b"", config: HashConfig | None = None) -> list[Hashed]:
@@ -92,17 +93,15 @@ def test_file_that_lies_about_its_size() -> None:
 
 def test_change_meanwhile_is_a_problem(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A file that grew or shrank after it was looked at gets no digest."""
-    from dedupe.checksums import hash_files
-
     names = [write(tmp_path, "grows", b"x" * 1000), write(tmp_path, "shrinks", b"x" * 1000)]
-    batches = hash_files._batches
+    batches = hash_whole._batches
 
     def late(*arguments: object) -> object:
         os.truncate(os.fsdecode(names[0]), 2000)
         os.truncate(os.fsdecode(names[1]), 10)
         return batches(*arguments)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(hash_files, "_batches", late)
+    monkeypatch.setattr(hash_whole, "_batches", late)
     assert [hashed.digest for hashed in run(names)] == [None, None]
 
 
@@ -139,14 +138,12 @@ class TestCache:
 
     def test_learns_serves_and_can_be_disbelieved(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         """A digest is remembered; then nothing is read, unless remembered digests are not to be believed."""
-        from dedupe.checksums import hash_files
-
         name, config = self.settled(tmp_path), HashConfig(cache=os.fsencode(tmp_path / "cache.db"), use_cache=True)
         first = run([name], config=config)
         read: list[object] = []
-        batches = hash_files._batches
+        batches = hash_whole._batches
         monkeypatch.setattr(
-            hash_files, "_batches", lambda e, members: read.append(list(members)) or batches(e, members)
+            hash_whole, "_batches", lambda e, members, t: read.append(list(members)) or batches(e, members, t)
         )
         assert run([name], config=config) == first
         assert run([name], config=HashConfig(cache=config.cache, use_cache=False)) == first
@@ -166,17 +163,16 @@ def test_two_lists_of_one_session_never_share_what_was_learnt(
 ) -> None:
     """A second list that is broken off gets none of the first one's digests, and the first one keeps its own."""
     monkeypatch.setattr(write_buffer, "RACY_NS", -(1 << 60))
-    monkeypatch.setattr(hash_files, "_BATCH_FILES", 1)
     first = [write(tmp_path, f"a{n}", bytes([n]) * 100) for n in range(4)]
     second = [write(tmp_path, f"b{n}", bytes([100 + n]) * 100) for n in range(others)]
     kept = HashConfig(cache=tmp_path / "cache.db", jobs=1, use_cache=False)
-    with Hashing(kept, Silent(), io.BytesIO()) as session:
+    with Hashing(kept, Silent(), io.BytesIO(), Tuning(hash_files=1)) as session:
         assert len(list(session.digests(first))) == len(first)
         rest = session.digests(second)
         next(rest)
         rest.close()  # type: ignore[attr-defined]
     assert rows_with_digest(tmp_path / "cache.db") == len(first) + 1
-    believed = run(first + second, config=HashConfig(cache=tmp_path / "cache.db", jobs=1))
+    believed = run(first + second, config=HashConfig(cache=tmp_path / "cache.db", jobs=1, use_cache=True))
     for found in believed:
         assert found.digest == hashlib.sha256(Path(os.fsdecode(found.name)).read_bytes()).digest()
 

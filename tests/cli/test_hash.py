@@ -16,7 +16,7 @@ from typer.testing import CliRunner, Result  # noqa: TID251 - runs in this proce
 from dedupe.cache.write_buffer import RACY_NS
 from dedupe.checksums import formats
 from dedupe.cli import app
-from dedupe.storage import file_stat
+from dedupe.storage.opener import Opener
 
 HOSTILE = [
     b" leading",
@@ -205,14 +205,11 @@ def test_files_are_read_unless_asked_otherwise(folder: Path, monkeypatch: pytest
     time.sleep(RACY_NS / 1e9 + 0.1)  # until then nothing is believed
     opened: list[bytes] = []
 
-    def watch(name: str) -> None:
-        usual = getattr(file_stat, name)
+    for name in ("open", "read", "read_with_stat"):
+        usual = getattr(Opener, name)
         monkeypatch.setattr(
-            file_stat, name, lambda path, *rest, **more: opened.append(path) or usual(path, *rest, **more)
+            Opener, name, lambda self, path, *rest, usual=usual: opened.append(path) or usual(self, path, *rest)
         )
-
-    for name in ("open_file", "content", "content_and_status"):
-        watch(name)
 
     def reads(*arguments: str) -> tuple[bytes, bool]:
         opened.clear()

@@ -81,6 +81,7 @@ def test_a_small_scan_brings_only_what_it_uses(tmp_path: Path, *, again: bool) -
         "decimal",
         "dedupe.checksums.formats",
         "dedupe.workers.processes",
+        "dedupe.workers.dispatch",
         "dedupe.digests.speeds",
     }
 

@@ -149,8 +149,8 @@ def test_jobs_decides_how_many_processes_work(root: Path, tmp_path: Path) -> Non
     """With one job nothing is started; with three, three workers are."""
     program = (
         "import sys, multiprocessing\n"
-        "from dedupe.workers import pool; from dedupe.cli import main\n"
-        "pool._WARM_FILES = 1\n"
+        "from dedupe.workers import pool; from dedupe.workers.tuning import WorkerTuning; from dedupe.cli import main\n"
+        "WorkerTuning.default = WorkerTuning(warm_files=1)\n"
         "real = pool.Pool.stop\n"
         "def stop(self, **how):\n"
         "    print('workers', len(multiprocessing.active_children()), file=sys.stderr)\n"
@@ -283,8 +283,31 @@ def test_verbose_tells_backend_proof_and_phases(cli: Cli, root: Path) -> None:
     """Who computed the digests and why, what the groups rest on, and the time of each phase."""
     told = cli("scan", root, "--no-cache", "--verbose").stderr.decode()
     assert "Digests by hashlib: " in told
-    assert re.fullmatch("Proof of [0-9]+ groups?: read now.", told.splitlines()[1])
+    assert re.fullmatch("Proof: [0-9]+ groups? read now.", told.splitlines()[1])
     assert [line.split()[0] for line in told.splitlines()[2:]] == ["walk", "fingerprint", "confirm", "all"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="symbolic links")
+def test_a_symbolic_link_is_never_called_a_hard_link(cli: Cli, tmp_path: Path) -> None:
+    """Whoever keeps the first name keeps the file: it is a real one, and each further one says what it is."""
+    write(tmp_path / "d" / "m", b"data")
+    write(tmp_path / "d" / "y", b"data")
+    (tmp_path / "d" / "0lnk").symlink_to("m")
+    (tmp_path / "d" / "z").hardlink_to(tmp_path / "d" / "y")
+    options = ("scan", "d", "--follow-symlinks", "--no-cache")
+    text = cli(*options).stdout.decode().replace(str(tmp_path), "").splitlines()
+    assert text[1:5] == ["  /d/m", "    = /d/0lnk (symbolic link)", "  /d/y", "    = /d/z (hard link)"]
+    rows = cli(*options, "--format", "csv").stdout.decode().replace(str(tmp_path), "").splitlines()[1:]
+    assert [row.split(",")[6:] for row in rows] == [
+        ["/d/m", "", "file", "/d"],
+        ["/d/0lnk", "", "symbolic link", "/d"],
+        ["/d/y", "", "file", "/d"],
+        ["/d/z", "", "hard link", "/d"],
+    ]
+    first, second = json.loads(cli(*options, "--format", "json").stdout)["groups"][0]["files"]
+    assert [os.path.basename(name) for name in (first["path"], *first["symlinks"])] == ["m", "0lnk"]
+    assert [os.path.basename(name) for name in (second["path"], *second["links"])] == ["y", "z"]
+    assert first["links"] == second["symlinks"] == []
 
 
 def test_quiet_tells_errors_only(cli: Cli, root: Path, tmp_path: Path) -> None:
@@ -381,8 +404,9 @@ def test_an_interruption_ends_it_within_a_second_or_so(tmp_path: Path, jobs: str
 KILLED = """
 import sys
 from dedupe.cache import store
-from dedupe.workers import pool
-store._ROWS, store._COMMIT, pool._WARM_FILES = 1, 0, 1
+from dedupe.workers.tuning import WorkerTuning
+store._ROWS, store._COMMIT = 1, 0
+WorkerTuning.default = WorkerTuning(warm_files=1)
 from dedupe.cli import main
 if __name__ == '__main__': main()
 """

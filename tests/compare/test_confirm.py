@@ -8,22 +8,25 @@ import socket
 import sys
 from collections import defaultdict
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from dedupe.compare import confirm
-from dedupe.compare.candidates import CandidateSet, Verdict
+from dedupe.compare.candidates import CandidateSet, ConfirmResult
 from dedupe.compare.confirm import Confirmer
+from dedupe.compare.method import Method
+from dedupe.compare.tuning import Tuning
 from dedupe.digests import memory
-from dedupe.digests.registry import load
 from dedupe.result import ProblemKind
 from dedupe.storage import file_stat
+from dedupe.storage.opener import Opener
 from dedupe.storage.readers import GRANULARITY
 from dedupe.workers import counters
 from tests.conftest import write
-from tests.naive import contents, lower_thresholds
+from tests.naive import LOW, contents
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="Windows lets no program change a file in this way")
 mapped_or_read = pytest.mark.parametrize("may_mmap", [False, True])
@@ -31,27 +34,24 @@ SIZE = 10_000
 BORDERS = sorted({b + d for b in (0, 1000, 4000, 4096, 5096, 8192, SIZE) for d in (-1, 0, 1)} & set(range(SIZE)))
 
 
-@pytest.fixture(autouse=True)
-def _low(monkeypatch: pytest.MonkeyPatch) -> None:
-    lower_thresholds(monkeypatch)
-
-
-def suspects(paths: Sequence[Path], *, join: bool = False) -> CandidateSet:
-    """Return what the walk would hand over, numbered from 0."""
+def candidates(paths: Sequence[Path], *, needs_digest: bool = False) -> CandidateSet:
+    """Return files as candidates for one class, numbered from 0."""
     names = [os.fsencode(p) for p in paths]
     stats = [file_stat.of_path(n) for n in names]
-    return CandidateSet(stats[0].size, range(len(paths)), names, stats, join)
+    return CandidateSet(stats[0].size, range(len(paths)), names, stats, needs_digest)
 
 
-def judge(s: CandidateSet, *, may_mmap: bool = False, algorithm: str = "sha256") -> Verdict:
-    """Return the verdict on one set."""
-    backend = None if algorithm == "bytes" else load("hashlib")
-    return Confirmer(algorithm, backend)([s], may_mmap=may_mmap)
+def confirmed(
+    s: CandidateSet, *, may_mmap: bool = False, algorithm: str = "sha256", tuning: Tuning = LOW
+) -> ConfirmResult:
+    """Return what becomes of one set."""
+    method = Method.of(algorithm, "auto" if algorithm == "bytes" else "hashlib")
+    return Confirmer(method, Opener(), tuning, may_mmap)([s])
 
 
-def classes(verdict: Verdict) -> list[tuple[bytes | None, list[int]]]:
-    """Return the classes of a verdict in an order of their own."""
-    return sorted((digest, list(members)) for digest, members in verdict.classes)
+def classes(result: ConfirmResult) -> list[tuple[bytes | None, list[int]]]:
+    """Return the classes of a result in an order of their own."""
+    return sorted((digest, list(members)) for digest, members in result.classes)
 
 
 def expected(s: CandidateSet, *, least: int = 2, digests: bool = True) -> list[tuple[bytes | None, list[int]]]:
@@ -78,8 +78,8 @@ def test_a_difference_of_one_bit_at_any_border_tells_files_apart(
     """Files that differ in one bit at the edge of a window, a step or the file are in different classes."""
     places = [b for b in BORDERS if b < size]
     data = contents(len(places), size, places)
-    s = suspects(made(tmp_path, [*data, *data[::2]]), join=join)
-    assert classes(judge(s, may_mmap=may_mmap)) == expected(s, least=1 if join else 2)
+    s = candidates(made(tmp_path, [*data, *data[::2]]), needs_digest=join)
+    assert classes(confirmed(s, may_mmap=may_mmap)) == expected(s, least=1 if join else 2)
 
 
 @mapped_or_read
@@ -87,38 +87,35 @@ def test_a_difference_of_one_bit_at_any_border_tells_files_apart(
 def test_classes_and_digests_are_those_of_a_plain_reading(tmp_path: Path, number: int, *, may_mmap: bool) -> None:
     """However many classes forty files fall into, each has all its members and hashlib's digest."""
     data = contents(number, SIZE, BORDERS)
-    s = suspects(made(tmp_path, [data[n * n % number] for n in range(40)]))
-    assert classes(judge(s, may_mmap=may_mmap)) == expected(s)
+    s = candidates(made(tmp_path, [data[n * n % number] for n in range(40)]))
+    assert classes(confirmed(s, may_mmap=may_mmap)) == expected(s)
 
 
 @mapped_or_read
-def test_a_difference_is_found_in_every_window(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, may_mmap: bool
-) -> None:
+def test_a_difference_is_found_in_every_window(tmp_path: Path, *, may_mmap: bool) -> None:
     """Windows that begin where every system can map, the last one short: a bit at each of their edges counts."""
-    monkeypatch.setattr(confirm, "GRANULARITY", GRANULARITY)
-    monkeypatch.setattr(confirm, "_STEP", 40_000)
+    tuning = replace(LOW, granularity=GRANULARITY, step=40_000)
     size = 3 * GRANULARITY + 5
     places = [b + d for b in range(0, size, GRANULARITY) for d in (-1, 0) if b + d >= 0]
     data = contents(len(places), size, places)
-    s = suspects(made(tmp_path, [*data, *data[::2]]))
-    assert classes(judge(s, may_mmap=may_mmap)) == expected(s)
+    s = candidates(made(tmp_path, [*data, *data[::2]]))
+    assert classes(confirmed(s, may_mmap=may_mmap, tuning=tuning)) == expected(s)
 
 
 @mapped_or_read
 def test_bytes_alone_need_no_digest(tmp_path: Path, *, may_mmap: bool) -> None:
     """Where bytes are compared, classes carry no digest."""
     data = contents(2, SIZE, [7000])
-    s = suspects(made(tmp_path, [*data, *data]))
-    assert classes(judge(s, may_mmap=may_mmap, algorithm="bytes")) == expected(s, digests=False)
+    s = candidates(made(tmp_path, [*data, *data]))
+    assert classes(confirmed(s, may_mmap=may_mmap, algorithm="bytes")) == expected(s, digests=False)
 
 
 def test_a_file_alone_is_read_to_its_first_difference_only(tmp_path: Path) -> None:
     """Of files that differ early, only the first step is read; of equal ones every byte, once."""
-    early = suspects(made(tmp_path / "early", contents(10, SIZE, [0])))
-    assert judge(early).bytes_read == 10 * 1000
-    equal = suspects(made(tmp_path / "equal", contents(1, SIZE, [0]) * 10))
-    assert judge(equal).bytes_read == 10 * SIZE
+    early = candidates(made(tmp_path / "early", contents(10, SIZE, [0])))
+    assert confirmed(early).bytes_read == 10 * 1000
+    equal = candidates(made(tmp_path / "equal", contents(1, SIZE, [0]) * 10))
+    assert confirmed(equal).bytes_read == 10 * SIZE
 
 
 @mapped_or_read
@@ -134,7 +131,7 @@ def test_one_digest_is_computed_for_each_class(
         real(file, hasher, at, length)
 
     monkeypatch.setattr(confirm._Open, "feed", counted)
-    judge(suspects(made(tmp_path, contents(1, SIZE, [0]) * 30)), may_mmap=may_mmap)
+    confirmed(candidates(made(tmp_path, contents(1, SIZE, [0]) * 30)), may_mmap=may_mmap)
     assert sum(fed) == SIZE
 
 
@@ -214,13 +211,13 @@ def test_what_changed_since_the_walk_is_told_and_costs_the_others_nothing(
     """A file that is not what the walk saw is in no class, and is named; the rest are judged as ever."""
     monkeypatch.chdir(tmp_path)
     paths = made(tmp_path, contents(1, size, [0]) * 5)
-    s = suspects(paths)
+    s = candidates(paths)
     digest = hashlib.sha256(paths[0].read_bytes()).digest()
     change(paths[victim])
-    verdict = judge(s, may_mmap=may_mmap)
-    assert classes(verdict) == [(digest, [n for n in range(5) if n != victim])]
-    assert [p.path for p in verdict.problems] == [os.fsencode(paths[victim])]
-    assert verdict.problems[0].kind in kinds
+    result = confirmed(s, may_mmap=may_mmap)
+    assert classes(result) == [(digest, [n for n in range(5) if n != victim])]
+    assert [p.path for p in result.problems] == [os.fsencode(paths[victim])]
+    assert result.problems[0].kind in kinds
 
 
 @pytest.mark.parametrize("at", [1, 3, 7, 10])
@@ -231,13 +228,13 @@ def test_what_changes_while_it_is_read_is_in_no_class(
 ) -> None:
     """A change in the middle of reading is found by the second look, whether it hits a first file or another."""
     paths = made(tmp_path, contents(1, SIZE, [0]) * 4)
-    s = suspects(paths)
+    s = candidates(paths)
     digest = hashlib.sha256(paths[0].read_bytes()).digest()
     calls = iter(range(1, 100))
     monkeypatch.setattr(counters, "advance", lambda _: change(paths[victim]) if next(calls) == at else None)
-    verdict = judge(s)
-    assert classes(verdict) == [(digest, [n for n in range(4) if n != victim])]
-    assert [p.path for p in verdict.problems] == [os.fsencode(paths[victim])]
+    result = confirmed(s)
+    assert classes(result) == [(digest, [n for n in range(4) if n != victim])]
+    assert [p.path for p in result.problems] == [os.fsencode(paths[victim])]
 
 
 @posix
@@ -247,7 +244,7 @@ def test_a_first_file_that_changed_and_then_dropped_out_leaves_no_trace_in_the_d
     """What was hashed from a file that changed meanwhile counts for nobody, also if that file is read no further."""
     data = contents(2, SIZE, [9000])
     paths = made(tmp_path, [data[0], data[1], data[1]])
-    s = suspects(paths)
+    s = candidates(paths)
     real, calls = memory.equal, iter(range(1, 100))
 
     def equal_then_written(a: int, b: int, length: int) -> bool:
@@ -258,18 +255,18 @@ def test_a_first_file_that_changed_and_then_dropped_out_leaves_no_trace_in_the_d
         return same
 
     monkeypatch.setattr(memory, "equal", equal_then_written)
-    verdict = judge(s, may_mmap=True)
-    assert classes(verdict) == [(hashlib.sha256(data[1]).digest(), [1, 2])]
-    assert [(p.path, p.kind) for p in verdict.problems] == [(os.fsencode(paths[0]), ProblemKind.CHANGED)]
+    result = confirmed(s, may_mmap=True)
+    assert classes(result) == [(hashlib.sha256(data[1]).digest(), [1, 2])]
+    assert [(p.path, p.kind) for p in result.problems] == [(os.fsencode(paths[0]), ProblemKind.CHANGED)]
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="counts descriptors as Linux lists them")
 @mapped_or_read
 def test_no_descriptor_outlives_the_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, may_mmap: bool) -> None:
     """Files are closed when they drop out, at the end, and when the work is broken off, each once."""
-    s = suspects(made(tmp_path, contents(8, SIZE, [0, 5000]) * 2))
+    s = candidates(made(tmp_path, contents(8, SIZE, [0, 5000]) * 2))
     before = os.listdir("/proc/self/fd")
-    judge(s, may_mmap=may_mmap)
+    confirmed(s, may_mmap=may_mmap)
     assert os.listdir("/proc/self/fd") == before
 
     def stop(_: int) -> None:
@@ -277,13 +274,13 @@ def test_no_descriptor_outlives_the_work(tmp_path: Path, monkeypatch: pytest.Mon
 
     monkeypatch.setattr(counters, "advance", stop)
     with pytest.raises(counters.Stopped):
-        judge(s, may_mmap=may_mmap)
+        confirmed(s, may_mmap=may_mmap)
     assert os.listdir("/proc/self/fd") == before
 
 
 def test_a_lost_batch_names_every_file(tmp_path: Path) -> None:
     """Where the reader died twice, no class is made up and every file is told."""
-    s = suspects(made(tmp_path, [b"a", b"a"]))
-    verdict = Confirmer("sha256", load("hashlib")).lost([s])
-    assert not len(verdict.classes)
-    assert [(p.path, p.kind) for p in verdict.problems] == [(p, ProblemKind.IO) for p in s.paths]
+    s = candidates(made(tmp_path, [b"a", b"a"]))
+    result = Confirmer(Method.of("sha256"), Opener()).lost([s])
+    assert not len(result.classes)
+    assert [(p.path, p.kind) for p in result.problems] == [(p, ProblemKind.IO) for p in s.paths]

@@ -1,4 +1,4 @@
-"""Marks: what tells near-equal files apart in the next scan, without reading them."""
+"""Divergences: what tells near-equal files apart in the next scan, without reading them."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dedupe import ScanConfig, find_duplicates
-from dedupe.compare.confirm import SMALL
 from dedupe.compare.divergence import divergence_at, split_by_divergence
+from dedupe.compare.tuning import MEASURED
 from tests.conftest import SETTLED, write
 
 PLACES = st.dictionaries(st.sampled_from([0, 4096, 1 << 20]), st.binary(min_size=1, max_size=1), max_size=3)
@@ -32,14 +32,14 @@ def test_only_a_different_value_at_a_shared_place_tells_apart(files: dict[int, d
 
 
 @given(st.binary(max_size=60))
-def test_a_cut_off_mark_tells_nobody_apart(rest: bytes) -> None:
-    """What is not a whole mark counts as none."""
+def test_a_divergence_cut_short_tells_nobody_apart(rest: bytes) -> None:
+    """What is not a whole divergence counts as none."""
     whole = divergence_at(0, b"x")
     assert split_by_divergence([1, 2], {1: whole + rest[:27], 2: whole}.__getitem__) == [[1, 2]]
     assert split_by_divergence([1, 2], {1: rest[:27], 2: whole}.__getitem__) == [[1, 2]]
 
 
-@pytest.mark.parametrize("size", [SMALL, 4 * SMALL], ids=["small", "windows"])
+@pytest.mark.parametrize("size", [MEASURED.small, 4 * MEASURED.small], ids=["small", "windows"])
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_near_equal_files_are_not_read_again(tmp_path: Path, size: int, jobs: int) -> None:
     """Files that differ in the middle cost nothing in a second scan, and a changed one is looked at again."""

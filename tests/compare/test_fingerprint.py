@@ -12,12 +12,16 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from dedupe.compare import fingerprint
-from dedupe.compare.fingerprint import SAMPLE, WHOLE, WIDTH, Batch, Fingerprinter, places
+from dedupe.compare.fingerprint import WIDTH, Batch, Fingerprinter, places
+from dedupe.compare.tuning import MEASURED, Tuning
 from dedupe.files.table import FileTable
 from dedupe.result import ProblemKind
 from dedupe.storage.file_stat import FileStat
+from dedupe.storage.opener import Opener
 from tests.conftest import write
 from tests.made_volumes import MOUNT
+
+WHOLE, SAMPLE = MEASURED.whole, MEASURED.sample
 
 
 @given(st.integers(0, WHOLE))
@@ -28,8 +32,8 @@ def test_small_files_are_covered_whole(size: int) -> None:
 
 @given(st.integers(WHOLE + 1, 2**63 - 1))
 @example(WHOLE + 1)
-@example(fingerprint._LARGE - 1)
-@example(fingerprint._LARGE)
+@example(MEASURED.large - 1)
+@example(MEASURED.large)
 def test_samples_of_large_files_rise_and_reach_both_ends(size: int) -> None:
     """Head and tail are always sampled, no byte twice, nothing outside the file, and large ones between as well."""
     found = places(size)
@@ -37,7 +41,7 @@ def test_samples_of_large_files_rise_and_reach_both_ends(size: int) -> None:
     assert found[-1] == (size - SAMPLE, SAMPLE)
     ends = [offset + length for offset, length in found]
     assert all(end <= offset for end, (offset, _) in zip(ends, found[1:], strict=False))
-    assert len(found) == (2 if size < fingerprint._LARGE else 2 + fingerprint._BETWEEN)
+    assert len(found) == (2 if size < MEASURED.large else 2 + MEASURED.between)
     assert all(offset % SAMPLE == 0 for offset, _ in found[:-1])
 
 
@@ -57,7 +61,7 @@ def batch(*files: tuple[Path, int]) -> Batch:
 def test_a_fingerprint_is_xxh3_of_the_samples(tmp_path: Path, size: int) -> None:
     """The value is xxh3-128 over the samples in order, and only they are counted as read."""
     data = os.urandom(size)
-    found = Fingerprinter()(batch((write(tmp_path / "a", data), size)), may_mmap=False)
+    found = Fingerprinter(Opener())(batch((write(tmp_path / "a", data), size)))
     covered = b"".join(data[o : o + n] for o, n in places(size))
     assert found.values == [xxhash.xxh3_128_digest(covered)]
     assert len(covered) == found.bytes_read
@@ -68,7 +72,7 @@ def test_a_fingerprint_is_xxh3_of_the_samples(tmp_path: Path, size: int) -> None
 def test_what_cannot_be_read_is_told_and_the_rest_goes_on(tmp_path: Path, size: int) -> None:
     """A file that shrank or vanished has no fingerprint but a problem; those beside it have theirs."""
     good, short = write(tmp_path / "good", bytes(size)), write(tmp_path / "short", bytes(size - 1))
-    found = Fingerprinter()(batch((short, size), (tmp_path / "gone", size), (good, size)), may_mmap=False)
+    found = Fingerprinter(Opener())(batch((short, size), (tmp_path / "gone", size), (good, size)))
     assert [v is not None for v in found.values] == [False, False, True]
     assert [p.kind for p in found.problems] == [ProblemKind.SHORT_READ, ProblemKind.VANISHED]
 
@@ -80,26 +84,25 @@ def test_what_took_a_files_place_is_not_opened(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(target)
     os.mkfifo(tmp_path / "fifo")
     wanted = batch((tmp_path / "link", 4), (tmp_path / "fifo", 4))
-    assert Fingerprinter()(wanted, may_mmap=False).values == [None, None]
-    assert Fingerprinter(follow=True)(wanted, may_mmap=False).values == [xxhash.xxh3_128_digest(b"data"), None]
+    assert Fingerprinter(Opener())(wanted).values == [None, None]
+    assert Fingerprinter(Opener(follow=True))(wanted).values == [xxhash.xxh3_128_digest(b"data"), None]
 
 
 def test_a_lost_batch_names_every_file() -> None:
     """Where workers died twice, every file is a problem."""
-    lost = Fingerprinter().lost(batch((Path("a"), 1), (Path("b"), 1)))
+    lost = Fingerprinter(Opener()).lost(batch((Path("a"), 1), (Path("b"), 1)))
     assert lost.values == [None, None]
     assert [p.path for p in lost.problems] == [b"a", b"b"]
 
 
-def test_batches_hold_every_file_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_batches_hold_every_file_once() -> None:
     """However many files there are, each is in one batch, with its path and size."""
-    for name in ("_FIRST", "_LEAST", "_MOST"):
-        monkeypatch.setattr(fingerprint, name, 3)
+    size = fingerprint.batch_size(Tuning(fingerprint_files=(3, 3, 3)))
     table = FileTable()
     folder = table.enter(b"/d", MOUNT)
     for n in range(10):
         table.add(folder, b"%d" % n, FileStat(n, 0, 0, n + 1))
-    found = list(fingerprint.batches(table, range(1, 10), fingerprint.pace()))
+    found = list(fingerprint.batches(table, range(1, 10), size))
     assert [len(b.members) for b in found] == [3, 3, 3]
     assert [(i, p, s) for b in found for i, p, s in zip(b.members, b.paths, b.sizes, strict=True)] == [
         (n, b"/d%c%d" % (os.sep.encode(), n), n) for n in range(1, 10)

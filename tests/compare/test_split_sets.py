@@ -1,4 +1,4 @@
-"""Putting sets into parts and verdicts together: the classes are right, also where files fail on the way."""
+"""Putting sets into parts and results together: the classes are right, also where files fail on the way."""
 
 from __future__ import annotations
 
@@ -10,44 +10,45 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from dedupe.compare.confirm import Confirmer
+from dedupe.compare.method import Method
 from dedupe.compare.split_sets import SetSplitter
-from dedupe.digests.registry import load
+from dedupe.files.columns import Column
 from dedupe.files.table import FileTable
 from dedupe.storage import file_stat
+from dedupe.storage.opener import Opener
 from tests.conftest import write
 from tests.made_volumes import MOUNT
-from tests.naive import contents, lower_thresholds
+from tests.naive import LOW, contents
 
 
-def judged(paths: list[Path], *, mode: str, gone_after: dict[int, int]) -> list[list[int]]:
+def confirmed(paths: list[Path], *, mode: str, gone_after: dict[int, int]) -> list[list[int]]:
     """Return the classes of one set; some files are deleted after so many batches."""
     table = FileTable()
     folder = table.enter(os.fsencode(paths[0].parent), MOUNT)
     for p in paths:
         table.add(folder, os.fsencode(p.name), file_stat.of_path(os.fsencode(p)))
-    task = Confirmer(mode, None if mode == "bytes" else load("hashlib"))
-    partition = SetSplitter(table, lambda members: [None] * len(members), proven=mode != "bytes")
+    method = Method.of(mode)
+    task, splitter = Confirmer(method, Opener(), LOW), SetSplitter(table, method, Column(32), LOW)
     pending: list[list[int]] = [list(range(len(paths)))]
     batches = rounds = 0
     while pending:
         rounds += 1
         assert rounds < 30
-        for batch in list(partition.batches(pending)):
+        for batch in list(splitter.batches(pending)):
             for i in (i for i, n in gone_after.items() if n == batches):
                 paths[i].unlink(missing_ok=True)
             batches += 1
-            partition.take(batch, task(batch, may_mmap=False))
-        pending, partition.again = partition.again, []
-    return sorted(sorted(members) for _, members in partition.done)
+            splitter.take(batch, task(batch))
+        pending, splitter.again = splitter.again, []
+    return sorted(sorted(members) for _, members in splitter.done)
 
 
 @pytest.mark.parametrize("mode", ["bytes", "sha256"])
 @pytest.mark.parametrize("size", [900, 3000])
 def test_files_that_fail_on_the_way_never_part_the_others(
-    monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory, mode: str, size: int
+    tmp_path_factory: pytest.TempPathFactory, mode: str, size: int
 ) -> None:
     """A file that stands for a whole class may vanish at any time: the rest of its class stays together."""
-    lower_thresholds(monkeypatch)
 
     @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
     @given(
@@ -59,7 +60,7 @@ def test_files_that_fail_on_the_way_never_part_the_others(
         data = contents(4, size, [10, size // 2, size - 1])
         paths = [write(folder / str(n), data[kind]) for n, kind in enumerate(kinds)]
         gone = {i: n for i, n in gone.items() if i < len(paths)}
-        found = judged(paths, mode=mode, gone_after=gone)
+        found = confirmed(paths, mode=mode, gone_after=gone)
         for members in found:
             assert len({kinds[i] for i in members}) == 1
         for kind in range(4):
@@ -78,8 +79,8 @@ def test_what_is_joined_by_digest_shares_no_batch_with_what_is_not(tmp_path: Pat
     names = [b"%04d" % n for n in range(2060)]
     for name in names:
         table.add(folder, name, (5, 1, 1, 1))
-    partition = SetSplitter(table, None, proven=False)
+    splitter = SetSplitter(table, Method.of("bytes"), Column(32))
     sets = [range(2), range(2, 2052), range(2052, 2054), range(2054, 2060)]
-    batches = list(partition.batches(sets))
-    assert all(len({s.join for s in batch}) == 1 for batch in batches)
+    batches = list(splitter.batches(sets))
+    assert all(len({s.needs_digest for s in batch}) == 1 for batch in batches)
     assert sorted(m for batch in batches for s in batch for m in s.members) == list(range(2060))

@@ -101,11 +101,8 @@ def test_text_says_how_many_groups_stand_by_memory() -> None:
     for at, proof in ((0, Proof.REMEMBERED), (1, Proof.HASHED), (2, None)):
         files = groups[at].files
         groups[at] = replace(groups[at], files=(files[0], files[1]._replace(proof=proof)))
-    assert proofs(result(groups)) == (
-        "Proof of 1,202 groups: read now; 1 group: at least one file stands by a remembered digest; "
-        "1 group: the report does not say."
-    )
-    assert proofs(result()) == "No group needed a proof."
+    assert proofs(result(groups)) == "Proof: 1,202 groups read now, 1 group by remembered digests, 1 group not known."
+    assert proofs(result()) == "Proof: no group needed one."
 
 
 def test_every_reason_has_words() -> None:

@@ -337,7 +337,8 @@ def test_a_broken_value_is_told_with_its_place(where: str, value: object, words:
     change(document, where, value)
     data = json.dumps(document).encode()
     if words is None:
-        load_report(data, b"saved.json")
+        taken = load_report(data, b"saved.json")
+        assert all(rendered(name, taken) for name in FORMATS)
         return
     with pytest.raises(NothingUsableError, match=r"^The report saved\.json is broken: [^\n]*\.$") as error:
         load_report(data, b"saved.json")

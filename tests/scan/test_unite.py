@@ -19,6 +19,7 @@ from dedupe.result import NameKind
 from dedupe.scan.unite import unite_hard_links
 from dedupe.storage import file_stat
 from dedupe.storage.file_stat import FileStat
+from dedupe.storage.opener import Opener
 from dedupe.walk.mount_points import located
 from dedupe.walk.walker import walk
 from dedupe.workers.pool import Pool
@@ -38,7 +39,7 @@ def walked(*roots: Path, follow: bool = False) -> FileTable:
 
 def united(table: FileTable, *, follow: bool = False) -> Told:
     """Return the first names of all files, and the further ones by them, with their nature; by their last part."""
-    found = unite_hard_links(table, [range(len(table))], follow=follow)
+    found = unite_hard_links(table, [range(len(table))], Opener(follow=follow))
     short = lambda i: os.path.basename(table.path(i))  # noqa: E731
     firsts = {short(i) for s in found.sets for i in s}
     return firsts, {short(i): [(short(n), str(k)) for n, k in names] for i, names in found.names.items()}
@@ -74,7 +75,7 @@ def test_a_folder_reached_by_a_link_names_no_further_file(tmp_path: Path) -> Non
     write(tmp_path / "other" / "copy", b"x" * 9)
     (tmp_path / "a root").symlink_to("real")
     table = walked(tmp_path / "a root", tmp_path / "real", tmp_path / "other")
-    found = unite_hard_links(table, [range(len(table))])
+    found = unite_hard_links(table, [range(len(table))], Opener())
     ((first, ((other, kind),)),) = found.names.items()
     assert table.path(first) == os.fsencode(tmp_path / "real" / "f")
     assert (table.path(other), kind) == (os.fsencode(tmp_path / "a root" / "f"), NameKind.SYMBOLIC_LINK)
@@ -88,7 +89,7 @@ def test_the_same_folder_by_another_mount_is_told_as_mounted() -> None:
     for prefix, base, name in ((b"/a/", b"", b"f"), (b"/b/", b"", b"f"), (b"/a/", b"", b"g")):
         table.add(table.enter(prefix, mount(volume(), prefix, base)), name, FileStat(1, 1, 1, 5))
     table.add(table.enter(b"/c", mount(volume(2))), b"copy", FileStat(1, 1, 1, 5))
-    found = unite_hard_links(table, [range(4)])
+    found = unite_hard_links(table, [range(4)], Opener())
     assert found.names == {0: [(2, NameKind.HARD_LINK), (1, NameKind.MOUNTED)]}
     assert [list(s) for s in found.sets] == [[0, 3]]
 
@@ -140,7 +141,7 @@ def test_names_are_united_as_the_numbers_say(files: list[tuple[int, int, int]]) 
     table = FileTable()
     for n, (where, inode, _) in enumerate(files):
         table.add(table.enter(b"/v%d" % where, mount(volume(where))), b"%d" % n, FileStat(1, 1, 1, inode))
-    found = unite_hard_links(table, [range(len(files))])
+    found = unite_hard_links(table, [range(len(files))], Opener())
     physical: dict[object, list[int]] = {}
     for n, (where, inode, _) in enumerate(files):
         physical.setdefault((where, inode) if inode else n, []).append(n)

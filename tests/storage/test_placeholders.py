@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from dedupe import ScanConfig, find_duplicates
-from dedupe.storage import file_stat, placeholders
+from dedupe.storage import placeholders
+from dedupe.storage.opener import Opener
 from tests.conftest import write
 
 _DATALESS, _HIDDEN, _COMPRESSED = 0x4000_0000, 0x8000, 0x20  # SF_DATALESS, UF_HIDDEN, UF_COMPRESSED
@@ -57,15 +58,15 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
     names: list[bytes] = []
 
     def watched(name: str) -> None:
-        usual = getattr(file_stat, name)
+        usual = getattr(Opener, name)
 
-        def open_it(path: bytes, *args: Any, **options: Any) -> Any:
+        def open_it(opener: Opener, path: bytes, *args: Any) -> Any:
             names.append(os.path.basename(path))
-            return usual(path, *args, **options)
+            return usual(opener, path, *args)
 
-        monkeypatch.setattr(file_stat, name, open_it)
+        monkeypatch.setattr(Opener, name, open_it)
 
-    for name in ("open_file", "content", "content_and_status"):
+    for name in ("open", "read", "read_with_stat"):
         watched(name)
     monkeypatch.setattr(placeholders, "EXIST", True)
     monkeypatch.setattr(placeholders, "would_download", lambda seen: seen.st_size == _FAR)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from dedupe.storage import file_stat
+from dedupe.storage.opener import Opener
 from dedupe.storage.readers import GRANULARITY, MappedReader, PlainReader, reader
 from tests.conftest import write
 
@@ -18,7 +18,7 @@ from tests.conftest import write
 def test_windows_in_order_are_the_file(tmp_path: Path, size: int, *, may_mmap: bool) -> None:
     """Put together they give all its bytes; beyond the end there is none, and closing gives the descriptor up."""
     data = os.urandom(size)
-    descriptor = file_stat.open_file(os.fsencode(write(tmp_path / "f", data)))
+    descriptor = Opener().open(os.fsencode(write(tmp_path / "f", data)))
     opened = reader(descriptor, may_mmap=may_mmap)
     assert isinstance(opened, MappedReader if may_mmap else PlainReader)
     seen = b""
@@ -39,7 +39,7 @@ def test_windows_in_order_are_the_file(tmp_path: Path, size: int, *, may_mmap: b
 def test_a_file_that_ends_before_its_window_has_none(tmp_path: Path, left: int, *, may_mmap: bool) -> None:
     """A file that shrank since it was measured is noticed, and nothing is made up for what is missing."""
     path = write(tmp_path / "f", bytes(3 * GRANULARITY))
-    opened = reader(file_stat.open_file(os.fsencode(path)), may_mmap=may_mmap)
+    opened = reader(Opener().open(os.fsencode(path)), may_mmap=may_mmap)
     if left >= GRANULARITY:
         assert opened.window(0, GRANULARITY) is not None
     os.truncate(path, left)

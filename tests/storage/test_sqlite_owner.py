@@ -37,3 +37,11 @@ def test_what_is_no_database_has_no_number(tmp_path: Path, content: bytes) -> No
 def test_reports_and_caches_have_numbers_of_their_own() -> None:
     """The numbers are four letters each, and what a hex dump shows."""
     assert [each.to_bytes(4, "big") for each in (sqlite_owner.CACHE, sqlite_owner.REPORT)] == [b"dedu", b"dedr"]
+
+
+@pytest.mark.parametrize("data", [b"", b"x", b"SQLite format 3", b"SQLite format 4\0" * 10])
+def test_only_an_empty_file_could_become_a_database_without_a_loss(tmp_path: Path, data: bytes) -> None:
+    """What holds something is never taken for a place where a database may be made; what is not there holds nothing."""
+    (tmp_path / "f").write_bytes(data)
+    assert sqlite_owner.holds_other_data(tmp_path / "f") == bool(data)
+    assert not sqlite_owner.holds_other_data(tmp_path / "gone")

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 
 from dedupe.storage import file_stat, volumes
 from dedupe.storage.macos_volumes import _STATFS, MacVolumes, _unpacked
-from dedupe.storage.volume import as_base, by_serial, by_share, by_uuid
-from dedupe.storage.volume import Mount
+from dedupe.storage.volume import Mount, as_base, by_serial, by_share, by_uuid
 from tests.cases.common import LINKS, not_on_windows
 from tests.fake_volumes import FakeVolumes, volume
 

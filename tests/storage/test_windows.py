@@ -17,7 +17,8 @@ from pathlib import Path
 import pytest
 
 from dedupe.result import ProblemKind
-from dedupe.storage import file_stat, problems, windows
+from dedupe.storage import problems, windows
+from dedupe.storage.opener import Opener
 from dedupe.storage.windows_paths import extended
 
 on_windows = pytest.mark.skipif(sys.platform != "win32", reason="asks Windows itself: .ci/windows runs it")
@@ -387,10 +388,10 @@ def test_a_link_is_opened_only_if_links_are_followed(tmp_path: Path, monkeypatch
     path = write(tmp_path / "a")
     _tagged(monkeypatch, tag)
     with pytest.raises(OSError, match="a") as raised:
-        file_stat.open_file(path)
+        Opener().open(path)
     assert raised.value.errno == errno.ELOOP
     assert problems.of_error(path, raised.value).kind == ProblemKind.CHANGED
-    fd = file_stat.open_file(path, follow=True)
+    fd = Opener(follow=True).open(path)
     assert os.read(fd, 100) == b"content"
     os.close(fd)
     os.remove(path)
@@ -408,7 +409,7 @@ def test_other_reparse_points_are_opened_for_their_content(
     flags: list[int] = []
     usual = windows._open
     monkeypatch.setattr(windows, "_open", lambda p, access, flag: flags.append(flag) or usual(p, access, flag))
-    fd = file_stat.open_file(path)
+    fd = Opener().open(path)
     assert os.read(fd, 100) == b"content"
     os.close(fd)
     assert [bool(flag & windows._OPEN_REPARSE_POINT) for flag in flags] == [True, False]
@@ -428,8 +429,8 @@ def test_a_real_link_is_refused(tmp_path: Path) -> None:
     if not os.path.lexists(link) or not os.lstat(link).st_reparse_tag:
         pytest.skip("this Wine cannot make links")
     with pytest.raises(OSError, match="link") as raised:
-        file_stat.open_file(encoded(link))
+        Opener().open(encoded(link))
     assert raised.value.errno == errno.ELOOP
-    fd = file_stat.open_file(encoded(link), follow=True)
+    fd = Opener(follow=True).open(encoded(link))
     assert windows.status_of(fd) == windows.status(path)
     os.close(fd)

@@ -75,7 +75,7 @@ def test_files_that_vanish_between_two_looks_are_told(tmp_path: Path) -> None:
     """Names that were handed on may be gone when their turn comes: each is a problem, the others are there."""
     folder = os.fsencode(tmp_path)
     write(tmp_path / "here", b"here")
-    listing = rules()([PendingFiles(folder, located(folder), 0, b"gone\0here\0lost")], may_mmap=False)
+    listing = rules()([PendingFiles(folder, located(folder), 0, b"gone\0here\0lost")])
     assert [listing.table.path(i) for i in range(len(listing.table))] == [os.path.join(folder, b"here")]
     assert [(p.path, p.kind) for p in listing.problems] == [
         (os.path.join(folder, name), ProblemKind.VANISHED) for name in (b"gone", b"lost")

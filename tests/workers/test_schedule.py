@@ -11,7 +11,6 @@ import re
 import shutil
 import subprocess
 import sys
-import tempfile
 from collections.abc import Callable, Iterator
 from operator import itemgetter
 from pathlib import Path
@@ -26,15 +25,16 @@ from dedupe.config import ScanConfig
 from dedupe.files.table import FileTable
 from dedupe.find import find_duplicates
 from dedupe.progress import Silent
-from dedupe.storage import extents, file_stat, mounts
+from dedupe.storage import extents, file_stat, mounts, volumes
 from dedupe.storage.file_stat import FileStat
-from dedupe.walk.mount_points import located
-from dedupe.workers import pool, read_order
+from dedupe.storage.volumes import Mount, Volume
+from dedupe.workers import schedule
+from dedupe.workers.cores import cores
 from dedupe.workers.pool import Pool
-from dedupe.workers.read_order import Order, ReadOrder, ReadPlan, plan, readers
+from dedupe.workers.schedule import Order, Schedule
+from dedupe.workers.tuning import WorkerTuning
 from tests.conftest import groups, need, write
 from tests.disks import KINDS, Disk, disk, memory, places
-from tests.made_volumes import mount, volume
 from tests.naive import all_names, naive_groups
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells what rotates and where files lie")
@@ -52,13 +52,13 @@ def rotating(tmp_path: Path) -> Iterator[Disk]:
 
 @pytest.fixture
 def runs(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int | None, list[Any]]]:
-    """Return a list that will hold, for each time that a pool is asked to work, `at_once` and the batches."""
+    """Return a list that will hold, for each time that a pool is asked to work, `max_in_flight` and the batches."""
     made: list[tuple[int | None, list[Any]]] = []
     real = Pool.run
 
-    def run(self: Pool, task: Any, batches: Any, *, at_once: int | None = None, **rest: Any) -> Iterator[Any]:
-        made.append((at_once, []))
-        for batch, result in real(self, task, batches, at_once=at_once, **rest):
+    def run(self: Pool, task: Any, batches: Any, *, max_in_flight: int | None = None, **rest: Any) -> Iterator[Any]:
+        made.append((max_in_flight, []))
+        for batch, result in real(self, task, batches, max_in_flight=max_in_flight, **rest):
             made[-1][1].append(batch)
             yield batch, result
 
@@ -66,35 +66,49 @@ def runs(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int | None, list[Any]]]:
     return made
 
 
+def of_volumes(*devices: int) -> FileTable:
+    """Return a table with one folder and no files on each of some volumes."""
+    table = FileTable()
+    for device in devices:
+        volume = Volume(f"uuid:{device}", "", "here", device)
+        table.enter(b"/%d" % device, Mount(volume, b"/%d/" % device, b""))
+    return table
+
+
 @pytest.mark.parametrize(
-    ("rotate", "files", "jobs", "tells_place", "expected"),
+    ("rotate", "files", "jobs", "order", "max_in_flight"),
     [
-        ([], 5, None, True, ReadPlan(None, Order.LISTED)),
-        ([False, False], 5, None, True, ReadPlan(None, Order.LISTED)),
-        ([False], 5, 3, True, ReadPlan(None, Order.LISTED)),
-        ([True], read_order._ASKED, None, True, ReadPlan(1, Order.PHYSICAL)),
-        ([True], read_order._ASKED + 1, None, True, ReadPlan(1, Order.INODE)),
-        ([True], 5, None, False, ReadPlan(1, Order.INODE)),
-        ([False, True], 5, None, True, ReadPlan(1, Order.PHYSICAL)),
-        ([True], 5, 3, True, ReadPlan(None, Order.PHYSICAL)),
-        ([True], 5, 1, False, ReadPlan(None, Order.INODE)),
+        ([], 5, None, Order.LISTED, None),
+        ([False, False], 5, None, Order.LISTED, None),
+        ([False], 5, 3, Order.LISTED, None),
+        ([True], 10, None, Order.PHYSICAL, 1),
+        ([True], 11, None, Order.INODE, 1),
+        ([False, True], 5, None, Order.PHYSICAL, 1),
+        ([True], 5, 3, Order.PHYSICAL, None),
+        ([True], 11, 1, Order.INODE, None),
     ],
 )
-def test_the_plan(
+def test_the_order_and_how_much_at_once(
+    monkeypatch: pytest.MonkeyPatch,
     rotate: list[bool],
     files: int,
     jobs: int | None,
-    tells_place: bool,  # noqa: FBT001
-    expected: ReadPlan,
+    order: Order,
+    max_in_flight: int | None,
 ) -> None:
-    """One reader where anything rotates, unless the user says how many; by place where few files must be asked."""
-    assert plan(rotate, files, jobs, tells_place=tells_place) == expected
+    """One batch where anything rotates, unless the user says how many; by place where few files must be asked."""
+    monkeypatch.setattr(mounts, "rotates", lambda device, _: rotate[device])
+    table = of_volumes(*range(len(rotate)))
+    how = Schedule(jobs=jobs, tuning=WorkerTuning(places_asked=10))
+    if sys.platform != "linux" and order is Order.PHYSICAL:  # it does not tell where on its disk a file lies
+        order = Order.INODE
+    assert (how.order(table, files), how.max_in_flight(table)) == (order, max_in_flight)
 
 
 @pytest.mark.parametrize(
-    ("cores", "jobs", "is_network", "expected"),
+    ("count", "jobs", "is_network", "expected"),
     [
-        (2, None, False, None),
+        (2, None, False, 2),
         (2, 5, False, 5),
         (1, None, True, 4),
         (2, None, True, 8),
@@ -106,13 +120,14 @@ def test_the_plan(
     ],
 )
 def test_how_many_readers(
-    cores: int,
-    jobs: int | None,
-    is_network: bool,  # noqa: FBT001
-    expected: int | None,
+    monkeypatch: pytest.MonkeyPatch, count: int, jobs: int | None, expected: int, *, is_network: bool
 ) -> None:
     """Servers get four readers a core and at most 16, but no fewer than cores; the user's word goes above all."""
-    assert readers(cores, jobs, is_network=is_network) == expected
+    monkeypatch.setattr(schedule, "cores", lambda: count)
+    monkeypatch.setattr(mounts, "is_network", lambda root: is_network and root == b"/far")
+    how = Schedule([b"/near", b"/far"], jobs)
+    assert how.readers == expected
+    assert how.pool().jobs == expected
 
 
 def test_a_network_root_brings_more_readers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -120,39 +135,37 @@ def test_a_network_root_brings_more_readers(tmp_path: Path, monkeypatch: pytest.
     asked: list[int | None] = []
     real = Pool.__init__
     monkeypatch.setattr(Pool, "__init__", lambda self, jobs, *rest: asked.append(jobs) or real(self, jobs, *rest))
-    monkeypatch.setattr(read_order, "cores", lambda: 2)
+    monkeypatch.setattr(schedule, "cores", lambda: 2)
     monkeypatch.setattr(mounts, "is_network", lambda root: root.endswith(b"far"))
     for name in ("near", "far"):
         (tmp_path / name).mkdir()
     find_duplicates(ScanConfig(roots=[tmp_path / "near"]))
     find_duplicates(ScanConfig(roots=[tmp_path / "near", tmp_path / "far"]))
     find_duplicates(ScanConfig(roots=[tmp_path / "far"], jobs=1))
-    assert asked == [None, 8, 1]
+    assert asked == [2, 8, 1]
 
 
 @st.composite
 def tables(draw: st.DrawFn) -> tuple[FileTable, list[int]]:
-    """Return files that are nowhere, of a few devices, and some of their indexes in any order."""
-    table = FileTable()
-    where = os.fsencode(os.path.join(tempfile.gettempdir(), "there", "is", "none"))
-    folders = [table.enter(where, mount(volume(n))) for n in (1, 2, 3)]
+    """Return files that are nowhere, of a few volumes, and some of their indexes in any order."""
+    table = of_volumes(1, 2, 3)
     for n in range(draw(st.integers(0, 30))):
         inode = draw(st.integers(1, 1 << 70))
-        table.add(draw(st.sampled_from(folders)), str(n).encode(), FileStat(1, 1, 1, inode))
+        table.add(draw(st.integers(0, 2)), str(n).encode(), FileStat(1, 1, 1, inode))
     members = draw(st.permutations(range(len(table))))
     return table, members[: draw(st.integers(0, len(members)))]
 
 
 @given(tables(), st.sets(st.integers(1, 3)), st.integers(1, 3))
 def test_an_order_loses_and_adds_nothing(table: tuple[FileTable, list[int]], rotate: set[int], width: int) -> None:
-    """Whatever rotates, files and sets come out each once: as listed if none does, or by device and inode."""
+    """Whatever rotates, files and sets come out each once: as listed if none does, or by volume and inode."""
     table, members = table
     sets = [members[n : n + width] for n in range(0, len(members), width)]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(mounts, "rotates", lambda device, _: device in rotate)
-        how = ReadOrder(table, None)
-        ordered, ordered_sets = list(how.in_order(members, int)), list(how.in_order(sets, itemgetter(0)))
-    if rotate.isdisjoint(table.volumes[v].device for v in table.volume):
+        how = Schedule()
+        ordered, ordered_sets = (list(how.in_order(table, *what)) for what in ((members, int), (sets, itemgetter(0))))
+    if not rotate:
         assert (ordered, ordered_sets) == (members, sets)
     else:
         key = lambda i: (table.volume[i], table.inode_of(i))  # noqa: E731
@@ -178,10 +191,11 @@ def by_place(files: list[Path]) -> list[Path]:
     return [file for _, file in sorted(zip(places(files), files, strict=True))]
 
 
-def table_of(files: list[Path]) -> FileTable:
+def entries_of(files: list[Path]) -> FileTable:
     """Return files as a walk would list them."""
     table = FileTable()
-    folder = table.enter(os.fsencode(files[0].parent), located(os.fsencode(files[0].parent)))
+    above = os.fsencode(files[0].parent)
+    folder = table.enter(above, volumes.locate(above, files[0].parent.stat().st_dev))
     for file in files:
         table.add(folder, os.fsencode(file.name), file_stat.of_path(os.fsencode(file)))
     return table
@@ -193,15 +207,15 @@ def test_the_order_of_the_disk(tmp_path: Path, kind: str) -> None:
     """Files of a rotating disk are read by where they begin, whatever their names and inodes, one batch at a time."""
     with memory(tmp_path / "memory") as top, disk(top / "image", tmp_path / "disk", kind) as made:
         files = scattered(made.folder, 60, lambda _: os.urandom(10_000))
-        table = table_of(files)
+        table = entries_of(files)
         expected = [files.index(file) for file in by_place(files)]
         assert expected not in (list(range(60)), sorted(range(60), key=table.inode.__getitem__))
-        for yes, order, at_once in ((True, expected, 1), (False, list(range(60)), None)):
+        for yes, order, max_in_flight in ((True, expected, 1), (False, list(range(60)), None)):
             made.rotate(yes)
             mounts.forget()
-            how = ReadOrder(table, None)
-            assert (list(how.in_order(range(60), int)), how.at_once) == (order, at_once)
-            assert ReadOrder(table, 2).at_once is None
+            how = Schedule()
+            assert (list(how.in_order(table, range(60), int)), how.max_in_flight(table)) == (order, max_in_flight)
+            assert Schedule(jobs=2).max_in_flight(table) is None
     mounts.forget()
 
 
@@ -211,13 +225,13 @@ def test_what_is_nowhere_on_the_disk_comes_first(rotating: Disk, monkeypatch: py
     names = ["data", "hole", "gone", "link"]
     files = [write(rotating.folder / name, os.urandom(9000)) for name in names]
     os.sync()
-    table = table_of(files)
+    table = entries_of(files)
     os.truncate(files[1], 0)
     os.truncate(files[1], 9000)
     for file in files[2:]:
         file.unlink()
     files[3].symlink_to("data")
-    assert [names[i] for i in ReadOrder(table, None).in_order(range(4), int)] == ["hole", "gone", "link", "data"]
+    assert [names[i] for i in Schedule().in_order(table, range(4), int)] == ["hole", "gone", "link", "data"]
 
 
 @linux
@@ -225,7 +239,7 @@ def test_a_file_system_that_tells_no_place_is_asked_once(tmp_path: Path, monkeyp
     """Where the system knows no places (tmpfs), one question is enough, and inodes give the order."""
     with memory(tmp_path / "memory") as top:
         files = scattered(top, 20, lambda _: b"x")
-        table = table_of(files)
+        table = entries_of(files)
         told: list[int | None] = []
         real = extents.first_byte
 
@@ -238,7 +252,7 @@ def test_a_file_system_that_tells_no_place_is_asked_once(tmp_path: Path, monkeyp
 
         monkeypatch.setattr(extents, "first_byte", ask)
         monkeypatch.setattr(mounts, "rotates", lambda *_: True)
-        found = list(ReadOrder(table, None).in_order(range(20), int))
+        found = list(Schedule().in_order(table, range(20), int))
     assert told == [errno.EOPNOTSUPP]
     assert found == sorted(range(20), key=table.inode.__getitem__)
 
@@ -266,7 +280,7 @@ def watched(trace: Path, folder: Path) -> tuple[list[str], int]:
 def test_a_scan_reads_a_rotating_disk_alone_and_in_its_order(rotating: Disk, tmp_path: Path) -> None:
     """Workers never read a rotating disk two at a time, and begin at its beginning; elsewhere they read at once."""
     need(shutil.which("strace"), "strace, to watch the program")
-    count = pool._WARM_FILES + 100  # below, there are no workers
+    count = WorkerTuning.default.warm_files + 100  # below, there are no workers
     files = scattered(rotating.folder, count, lambda n: (n // 2).to_bytes(4, "big") * 300)
     expected = [file.name for file in by_place(files)]
     reports = []
@@ -280,7 +294,7 @@ def test_a_scan_reads_a_rotating_disk_alone_and_in_its_order(rotating: Disk, tmp
         assert set(opened) == set(expected)
         firsts = [expected.index(name) for name in opened[count::2]]  # of the sets of two
         assert (opened[:count] == expected, firsts == sorted(firsts)) == (yes, yes)
-        assert most == 1 if yes else most > 1 or pool.cores() == 1
+        assert most == 1 if yes else most > 1 or cores() == 1
         reports.append(done.stdout)
     for report in reports:
         assert groups(json.loads(report)) == naive_groups(rotating.folder)
@@ -297,8 +311,8 @@ def test_hashing_reads_in_the_disks_order_and_answers_in_the_users(
         results = list(hashing.digests(names))
     assert [r.name for r in results] == names
     assert len({r.digest for r in results}) == 30
-    ((at_once, batches),) = runs
-    assert at_once == 1
+    ((max_in_flight, batches),) = runs
+    assert max_in_flight == 1
     assert [path for batch in batches for s in batch for path in s.paths] == [os.fsencode(f) for f in by_place(files)]
 
 
@@ -313,6 +327,6 @@ def test_the_order_changes_no_result(rotating: Disk, confirm: str, runs: list[tu
         results.append(find_duplicates(ScanConfig(roots=[rotating.folder], confirm=confirm)))
     one, other = ([(g.digest, list(g.files)) for g in result.groups] for result in results)
     assert one == other
-    at_once = [at_once for at_once, _ in runs]
-    assert at_once == [1] * (len(runs) // 2) + [None] * (len(runs) // 2)
+    limits = [max_in_flight for max_in_flight, _ in runs]
+    assert limits == [1] * (len(runs) // 2) + [None] * (len(runs) // 2)
     assert all_names(results[0]) == naive_groups(rotating.folder)

@@ -1,0 +1,97 @@
+"""From likely equal files to classes of proven equal content, each with its digest.  Trusts no fingerprint."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from operator import itemgetter
+
+from dedupe.compare.candidates import ConfirmResult
+from dedupe.compare.confirm import Confirmer
+from dedupe.compare.divergence import split_by_divergence
+from dedupe.compare.split_sets import SetSplitter
+from dedupe.digests.base import BackendChoice
+from dedupe.files.classes import Classes
+from dedupe.files.table import FileTable
+from dedupe.result import Problem
+from dedupe.scan.list_files import Sets
+from dedupe.scan.recall import Known
+from dedupe.scan.session import Session
+
+_UNUSED = BackendChoice("none", "no files were so alike that a digest was needed")
+
+
+@dataclass(slots=True)
+class Confirmed:
+    """Classes of two or more files of proven equal content, and what reading brought with it."""
+
+    classes: Classes = field(default_factory=Classes)
+    remembered: Sequence[int] = ()  # files in them that a remembered digest stands for
+    backend: BackendChoice = _UNUSED  # that computed digests
+    problems: list[Problem] = field(default_factory=list)
+    bytes_read: int = 0
+
+
+def confirm(session: Session, table: FileTable, sets: Sets, known: Known) -> Confirmed:
+    """Return the classes of equal content among files of one size and fingerprint."""
+    found = Confirmed()
+    method = session.method
+    if sets or not method.has_digest:
+        method, found.backend = session.chosen_method()
+    if method.has_digest:
+        session.cache.await_digests(i for s in sets for i in s)
+    splitter = SetSplitter(table, method, known.digests, session.tuning)
+    task = Confirmer(method, session.opener, session.tuning)
+    pending = _in_order(session, table, _undivided(sets, known))
+    total = sum(table.size[s[0]] * _unproven(s, known, has_digest=method.has_digest) for s in pending)
+    schedule = session.schedule
+    with session.phase("confirm", total, in_bytes=True):
+        session.pool.prepare(size=total)
+        begun, max_in_flight = session.pool.counted(), schedule.max_in_flight(table)
+        while pending:
+            batches = splitter.batches(schedule.in_order(table, pending, itemgetter(0)))
+            for batch, result in session.pool.run(
+                task, batches, max_in_flight=max_in_flight, tick=lambda count: session.tick(count - begun)
+            ):
+                _take(session, table, known, result, found)
+                splitter.take(batch, result)
+            pending, splitter.again = splitter.again, []
+    found.classes, found.remembered = splitter.done, splitter.remembered
+    return found
+
+
+def _undivided(sets: Sets, known: Known) -> Sets:
+    """Return the sets without what is remembered to be different."""
+    if not known.divergences:
+        return sets
+    parts = (part for s in sets for part in split_by_divergence(s, lambda i: known.divergences.get(i, b"")))
+    return [array("I", part) for part in parts if len(part) > 1]
+
+
+def _unproven(members: Sequence[int], known: Known, *, has_digest: bool) -> int:
+    """Return how many of the members have to be read."""
+    return known.digests.missing(members) if has_digest else len(members)
+
+
+def _in_order(session: Session, table: FileTable, sets: Sets) -> Sequence[Sequence[int]]:
+    """Return what takes long first, so that no core is left alone with it; small files as they lie on the disk."""
+    small = session.tuning.small
+    return sorted(sets, key=lambda s: (-table.size[s[0]] * len(s) if table.size[s[0]] > small else 0, s[0]))
+
+
+def _take(session: Session, table: FileTable, known: Known, result: ConfirmResult, found: Confirmed) -> None:
+    """Count and remember what was found out about some sets."""
+    found.problems += result.problems
+    found.bytes_read += result.bytes_read
+    if not session.cache.usable:
+        return
+    divergences = {i: told for told, members in result.apart for i in members}
+    if session.method.has_digest:
+        digests = {i: digest for digest, members in result.classes if digest is not None for i in members}
+    else:  # those that a row has stay in it
+        digests = {i: digest for i in divergences if (digest := known.digests.get(i))}
+    if digests or divergences:
+        session.cache.remember(
+            table, {**digests, **divergences}, known.fingerprints.get, digests=digests, divergences=divergences
+        )

@@ -1,0 +1,83 @@
+"""From files of one size to those of one fingerprint as well: reads samples of those whose fingerprint is not known."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from dedupe.compare import fingerprint
+from dedupe.compare.fingerprint import Fingerprinter
+from dedupe.files.columns import column_getter
+from dedupe.files.grouping import group_by_key
+from dedupe.files.table import FileTable
+from dedupe.result import Problem, ProblemKind
+from dedupe.scan.list_files import Sets, as_listed
+from dedupe.scan.recall import Known
+from dedupe.scan.session import Session
+from dedupe.storage import problems
+
+
+@dataclass(slots=True)
+class Fingerprinted:
+    """Sets of two or more files of one size and fingerprint, and what reading brought with it."""
+
+    sets: Sets = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
+    bytes_read: int = 0
+
+
+def group_by_fingerprint(session: Session, table: FileTable, sets: Sets, known: Known) -> Fingerprinted:
+    """Return the sets of files of one size and fingerprint; files that cannot be read drop out.
+
+    Args:
+        session: the means.
+        table: the files.
+        sets: those of one size.
+        known: what is known already; what is read here is added.
+    """
+    unknown = as_listed(table, (i for s in sets for i in s if i not in known.fingerprints))
+    with session.phase("fingerprint", len(unknown)):
+        found = read_fingerprints(session, table, unknown, known)
+        values = known.fingerprints
+        readable = (s if values.has_all(s) else array("I", (i for i in s if i in values)) for s in sets)
+        words = values.first_words()
+        found.sets = [same for s in readable for same in group_by_key(s, column_getter(words))]
+    return found
+
+
+def read_fingerprints(session: Session, table: FileTable, members: Sequence[int], known: Known) -> Fingerprinted:
+    """Fingerprint files, have them remembered, and verify by it what is remembered of some."""
+    schedule = session.schedule
+    found, done = Fingerprinted(), 0
+    session.pool.prepare(files=len(members))
+    size = fingerprint.batch_size(session.tuning)
+    batches = fingerprint.batches(table, array("I", schedule.in_order(table, members, int)), size)
+    task = Fingerprinter(session.opener, session.tuning)
+    for batch, result in session.pool.run(task, batches, max_in_flight=schedule.max_in_flight(table)):
+        size.learn(len(batch.members), result.seconds)
+        known.fingerprints.put_all(batch.members, result.values)
+        found.problems += result.problems
+        found.bytes_read += result.bytes_read
+        learnt: Sequence[int] = batch.members
+        if known.unverified:
+            learnt = _verify(table, batch.members, known, found)
+        if session.cache.usable:
+            learnt = [i for i in learnt if i in known.fingerprints]
+            session.cache.remember(table, learnt, known.fingerprints.get)
+        done += len(batch.members)
+        session.progress.reach(done)
+    return found
+
+
+def _verify(table: FileTable, members: Sequence[int], known: Known, found: Fingerprinted) -> list[int]:
+    """Return the files of which more was learnt than was remembered; tell those that have rotted."""
+    learnt = []
+    for i in members:
+        row = known.unverified.get(i)
+        if row is not None and i in known.fingerprints and known.verify(i):
+            continue
+        learnt.append(i)
+        if row is not None and i in known.fingerprints:
+            found.problems.append(problems.of_kind(table.path(i), ProblemKind.ROT))
+    return learnt

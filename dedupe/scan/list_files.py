@@ -1,0 +1,52 @@
+"""The first phase: from roots to the files below them, and to sets of those of one size.  Opens no file."""
+
+from __future__ import annotations
+
+import os
+from array import array
+from collections.abc import Iterable
+from itertools import compress
+from typing import TypeAlias
+
+from dedupe.config import ScanConfig
+from dedupe.errors import NothingUsableError
+from dedupe.files.columns import column_getter
+from dedupe.files.grouping import group_by_key
+from dedupe.files.table import FileTable
+from dedupe.scan.session import Session
+from dedupe.storage.paths import outside
+from dedupe.walk.listing import Listing
+from dedupe.walk.walker import walk
+
+Sets: TypeAlias = "list[array[int]]"  # of files that may be equal, by their index in the table
+
+
+def list_files(session: Session, config: ScanConfig) -> Listing:
+    """Return all files below the roots.
+
+    Raises:
+        NothingUsableError: no root can be read.
+    """
+    own = (*config.own_files, *session.cache.files)
+    with session.phase("walk"):
+        listing = walk(config, session.roots, session.pool, own, reach=session.progress.reach)
+    roots = frozenset(session.roots)
+    lost = [p for p in listing.problems if p.path in roots]
+    if lost and not len(listing.table) and len({p.path for p in lost}) == len(roots):
+        first = lost[0]
+        raise NothingUsableError(f"Nothing could be scanned: {os.fsdecode(outside(first.path))} {first.message}.")
+    session.cache.remember_roots(session.roots, session.started)
+    return listing
+
+
+def group_by_size(table: FileTable) -> Sets:
+    """Return the sets of two or more names whose files have one size."""
+    return list(group_by_key(range(len(table)), column_getter(table.size)))
+
+
+def as_listed(table: FileTable, members: Iterable[int]) -> array[int]:
+    """Return files in the order in which they were listed: what lies together is read and looked up together."""
+    asked = bytearray(len(table))
+    for i in members:
+        asked[i] = 1
+    return array("I", compress(range(len(asked)), asked))

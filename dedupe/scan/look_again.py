@@ -1,0 +1,100 @@
+"""Whether files that stand in a group by memory alone are still what they were.  Reads none of their content.
+
+Whatever is read is looked at before and after.  What a remembered digest stands for was last looked at by the walk: it
+may have changed since, as it may in a scan without a cache, which tells it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from dedupe.compare.tuning import Tuning
+from dedupe.files.classes import Classes
+from dedupe.files.table import FileTable
+from dedupe.result import Problem, ProblemKind
+from dedupe.scan.confirm import Confirmed
+from dedupe.scan.list_files import as_listed
+from dedupe.scan.session import Session
+from dedupe.storage import file_stat, problems
+from dedupe.storage.opener import Opener
+
+
+@dataclass(frozen=True, slots=True)
+class _Batch:
+    """Files to look at, in the columns that travel between processes."""
+
+    members: Sequence[int]
+    paths: Iterable[bytes]
+    stats: Iterable[tuple[int, ...]]  # as the walk saw them
+
+
+@dataclass(slots=True)
+class _Seen:
+    """Those of a batch that are not what they were, by their place in it."""
+
+    changed: list[int] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)  # of each of them
+
+
+@dataclass(frozen=True, slots=True)
+class _Looker:
+    """Looks at batches of files; a picklable task for `Pool`."""
+
+    opener: Opener
+
+    def __call__(self, batch: _Batch) -> _Seen:
+        """Return which files of a batch have changed."""
+        found, stat = _Seen(), self.opener.stat
+        for place, (path, expected) in enumerate(zip(batch.paths, batch.stats, strict=True)):
+            try:
+                seen = stat(path)
+                if seen == expected or file_stat.is_unchanged(expected, seen):
+                    continue
+                problem = problems.of_kind(path, ProblemKind.CHANGED)
+            except OSError as error:
+                problem = problems.of_error(path, error)
+            found.changed.append(place)
+            found.problems.append(problem)
+        return found
+
+    def lost(self, batch: _Batch) -> _Seen:
+        """Return a problem for each file of a batch whose workers died."""
+        paths = list(batch.paths)
+        message = "could not be looked at: its reader died"
+        return _Seen(list(range(len(paths))), [Problem(path, ProblemKind.IO, message) for path in paths])
+
+
+def look_again(session: Session, table: FileTable, confirmed: Confirmed) -> Confirmed:
+    """Return what was confirmed without the remembered files that have changed since the walk; they are problems."""
+    if not confirmed.remembered:
+        return confirmed
+    members = as_listed(table, confirmed.remembered)
+    changed: set[int] = set()
+    with session.phase("recheck", len(members)):
+        done = 0
+        session.pool.prepare(files=len(members))
+        for batch, seen in session.pool.run(_Looker(session.opener), _batches(table, members, session.tuning)):
+            changed.update(batch.members[place] for place in seen.changed)
+            confirmed.problems += seen.problems
+            done += len(batch.members)
+            session.progress.reach(done)
+    if changed:
+        confirmed.classes = _without(confirmed.classes, changed)
+    return confirmed
+
+
+def _batches(table: FileTable, members: Sequence[int], tuning: Tuning) -> Iterator[_Batch]:
+    for first in range(0, len(members), tuning.stat_files):
+        part = members[first : first + tuning.stat_files]
+        yield _Batch(part, table.packed_paths(part), table.packed_stats(part))
+
+
+def _without(classes: Classes, gone: set[int]) -> Classes:
+    """Return the classes without some members, and without those of which fewer than two are left."""
+    left = Classes()
+    for n, (digest, members) in enumerate(classes):
+        kept = [(i, proof) for i, proof in zip(members, classes.proofs(n, n + 1), strict=True) if i not in gone]
+        if len(kept) > 1:
+            left.append(digest, [i for i, _ in kept], [proof for _, proof in kept])
+    return left
