@@ -146,7 +146,8 @@ else:
             os.link(b"/proc/self/fd/%d" % descriptor, _checked(target), dst_dir_fd=target_dir, follow_symlinks=True)
 
         def _open_below(start: int, rest: bytes) -> int:
-            found = open_without_links(start, rest, _FOLDER)
+            # without O_NOFOLLOW, for which a link as the last part is "no folder"
+            found = open_without_links(start, rest, _FOLDER & ~os.O_NOFOLLOW)
             return _open_by_steps(start, rest) if found is None else found
 
     else:
