@@ -87,7 +87,7 @@ def as_nobody(act: Callable[[], object]) -> str:
             os.setgid(65534)
             os.setuid(65534)
             told = str(act())
-        except BaseException as error:  # noqa: BLE001 - the parent tells
+        except BaseException as error:  # the parent tells
             told = repr(error)
         os.write(writer, told.encode())
         os._exit(0)

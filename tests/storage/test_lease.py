@@ -130,7 +130,7 @@ def test_windows_denies_writers(tmp_path: Path) -> None:
     os.close(descriptor)
     with file.open("r+b"), pytest.raises(WriterError):
         open_denying_writers(extended(os.fsencode(file)))
-    with pytest.raises(OSError, match="."):
+    with pytest.raises(PermissionError):
         open_denying_writers(extended(os.fsencode(tmp_path)))
 
 

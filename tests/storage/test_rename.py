@@ -225,7 +225,7 @@ def test_names_are_bytes(tmp_path_factory: pytest.TempPathFactory, names: list[b
 def test_a_zero_byte_is_no_name(tmp_path: Path) -> None:
     """What C would cut short is refused."""
     write(tmp_path / "a", b"x")
-    with pytest.raises(OSError, match=".") as told:
+    with pytest.raises(OSError) as told:  # noqa: PT011 - in the system's words
         rename_no_replace(encoded(tmp_path / "a"), encoded(tmp_path / "b") + b"\0c")
     assert not isinstance(told.value, FileExistsError)
     assert tree(tmp_path) == {"a": b"x"}
@@ -237,13 +237,13 @@ def test_exchange_or_a_plain_no(on: On, kind: str) -> None:
     """Two files get each other's names, or the file system says that it never does that and nothing changes."""
     top = on(kind)
     a, b = write(top / "a", b"1"), write(top / "b", b"2")
-    try:
-        exchange(os.fsencode(a), os.fsencode(b))
-    except OSError as error:
-        assert error.errno in rename.NOT_OFFERED
-        assert kind == "exfat"
+    if kind == "exfat":
+        with pytest.raises(OSError) as told:  # noqa: PT011 - by its number
+            exchange(os.fsencode(a), os.fsencode(b))
+        assert told.value.errno in rename.NOT_OFFERED
         assert tree(top) == {"a": b"1", "b": b"2"}
     else:
+        exchange(os.fsencode(a), os.fsencode(b))
         assert tree(top) == {"a": b"2", "b": b"1"}
 
 
