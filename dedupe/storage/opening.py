@@ -24,9 +24,9 @@ if sys.platform == "win32":
         Raises:
             OSError: it is not there, or (ELOOP) a junction or link is on the way.
         """
+        planned = path if root is None else _below(os.path.realpath(root), path, root)
         descriptor = windows_acts.open_folder(path)
         try:
-            planned = path if root is None else _below(os.path.realpath(root), path, root)
             if os.path.normcase(windows_acts.path_of(descriptor)) != os.path.normcase(planned):
                 raise OSError(errno.ELOOP, "a junction or a link is on the way to this folder", path)
         except OSError:

@@ -21,22 +21,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dedupe.actions.trash_slots import Slot, Trash
-from dedupe.actions.trash_xdg import NoTrashError, Trashes, data_home, find_trash, open_trash
 from tests.conftest import need, write
 from tests.disks import run
 from tests.file_system_kinds import as_nobody, bound, mounts, tree
 
 if sys.platform != "linux":
+    pytest.skip("the trash of Linux desktops; `test_trash_elsewhere` has the rest", allow_module_level=True)
 
-    def test_there_is_no_trash_elsewhere(tmp_path: Path) -> None:
-        """A system with another trash is told to use something that works."""
-        with pytest.raises(NoTrashError, match="--move-to"):
-            find_trash(os.fsencode(write(tmp_path / "a", b"x")), device=0)
-        with pytest.raises(NoTrashError, match="--move-to"):
-            open_trash(os.fsencode(tmp_path))
-
-    pytest.skip("the rest is about Linux' trash", allow_module_level=True)
+from dedupe.actions.trash_slots import Slot, Trash
+from dedupe.actions.trash_xdg import NoTrashError, Trashes, data_home, find_trash, open_trash
 
 WHEN = datetime(2026, 12, 2, 23, 30, 1, tzinfo=UTC)
 
