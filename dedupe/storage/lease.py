@@ -49,6 +49,7 @@ else:
 if sys.platform == "linux":
     import fcntl
     import signal
+    from contextlib import suppress
 
     from dedupe.storage import mounts
 
@@ -71,7 +72,8 @@ if sys.platform == "linux":
             yield taken
         finally:
             if taken:
-                fcntl.fcntl(descriptor, fcntl.F_SETLEASE, fcntl.F_UNLCK)
+                with suppress(BlockingIOError):  # the system took it back for a writer who had waited long enough
+                    fcntl.fcntl(descriptor, fcntl.F_SETLEASE, fcntl.F_UNLCK)
 
     def is_kept(descriptor: int) -> bool:
         """Return whether a lease still stands: nobody has asked to write since it was taken."""

@@ -7,11 +7,14 @@ import fcntl
 import os
 import struct
 import sys
+from contextlib import suppress
 
 assert sys.platform == "linux"
 
 _INT = struct.Struct("=i")  # what is passed, whatever size the request's number speaks of
 _LONG = struct.calcsize("l")
+_COPIES = frozenset({"trusted.SGI_ACL_FILE", "trusted.SGI_ACL_DEFAULT"})  # how XFS keeps the access lists: seen by root
+_LAST = 0x10 | 0x20  # FS_IMMUTABLE_FL, FS_APPEND_FL: with them no other flag can be set
 _NOT_OFFERED = frozenset({errno.ENOTTY, errno.EOPNOTSUPP, errno.EINVAL, errno.ENOSYS})
 
 
@@ -49,13 +52,20 @@ def get(descriptor: int) -> int:
     return flags & 0xFFFF_FFFF
 
 
-def put(descriptor: int, flags: int) -> None:
-    """Give an open file flags.
+def put(descriptor: int, flags: int, mask: int) -> None:
+    """Give an open file flags, each that it takes: which those are is for the caller to look at.
 
-    Raises:
-        OSError: nothing was changed.
+    Args:
+        descriptor: of the file.
+        flags: wanted.
+        mask: the flags that are meant; all others stay.
     """
-    fcntl.ioctl(descriptor, _PUT, struct.pack("=I4x", flags))
+    with suppress(OSError):
+        missing = (get(descriptor) ^ flags) & mask
+        bits = [1 << n for n in range(32) if missing >> n & 1]
+        for bit in sorted(bits, key=lambda bit: bit & _LAST):
+            with suppress(OSError):
+                fcntl.ioctl(descriptor, _PUT, struct.pack("=I4x", get(descriptor) ^ bit))
 
 
 def of_open(descriptor: int) -> int:
@@ -85,7 +95,7 @@ def xattrs(descriptor: int) -> dict[str, bytes]:
         if error.errno not in _NOT_OFFERED:
             raise
         names = []
-    for name in names:
+    for name in set(names) - _COPIES:
         try:
             found[name] = os.getxattr(descriptor, name)
         except OSError as error:

@@ -161,11 +161,7 @@ else:
         with suppress(OSError):
             os.utime(descriptor, ns=(metadata.accessed_ns, metadata.modified_ns))
         if sys.platform == "linux":  # last: one that is immutable takes nothing more
-            with suppress(OSError):
-                now = linux_flags.get(descriptor)
-                wanted = now & ~_SETTABLE | metadata.flags & _SETTABLE
-                if wanted != now:
-                    linux_flags.put(descriptor, wanted)
+            linux_flags.put(descriptor, metadata.flags, _SETTABLE)
         return differences(metadata, of(descriptor), times=True)
 
     @contextmanager

@@ -24,9 +24,9 @@ if sys.platform == "win32":
         Raises:
             OSError: it is not there, or (ELOOP) a junction or link is on the way.
         """
+        planned = path if root is None else _below(os.path.realpath(root), path, root)
         descriptor = windows_acts.open_folder(path)
         try:
-            planned = path if root is None else _below(os.path.realpath(root), path, root)
             if os.path.normcase(windows_acts.path_of(descriptor)) != os.path.normcase(planned):
                 raise OSError(errno.ELOOP, "a junction or a link is on the way to this folder", path)
         except OSError:
@@ -146,7 +146,8 @@ else:
             os.link(b"/proc/self/fd/%d" % descriptor, _checked(target), dst_dir_fd=target_dir, follow_symlinks=True)
 
         def _open_below(start: int, rest: bytes) -> int:
-            found = open_without_links(start, rest, _FOLDER)
+            # without O_NOFOLLOW, for which a link as the last part is "no folder"
+            found = open_without_links(start, rest, _FOLDER & ~os.O_NOFOLLOW)
             return _open_by_steps(start, rest) if found is None else found
 
     else:

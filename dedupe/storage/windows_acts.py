@@ -19,7 +19,6 @@ from dedupe.storage import windows
 assert sys.platform == "win32"
 
 _READ_DATA, _DELETE = 0x8000_0000, 0x1_0000  # GENERIC_READ, DELETE
-_READ_ATTRIBUTES = 0x80
 _SHARE_READ, _SHARE_WRITE, _SHARE_DELETE = 1, 2, 4
 _OPEN_EXISTING = 3
 _FOLDER = 0x10  # FILE_ATTRIBUTE_DIRECTORY
@@ -80,13 +79,13 @@ def move_open(descriptor: int, target: bytes) -> None:
 
     Args:
         descriptor: of `open_denying_writers(..., may_move=True)`.
-        target: an absolute path.
+        target: an extended-length path.
 
     Raises:
         FileExistsError: something has that name.
         OSError: with `winerror` set.
     """
-    name = windows.wide(target).encode("utf-16-le", "surrogatepass")
+    name = windows.wide(target)
 
     class Rename(ctypes.Structure):
         """FILE_RENAME_INFO, for a name of this length."""
@@ -95,10 +94,10 @@ def move_open(descriptor: int, target: bytes) -> None:
             ("replace", wintypes.DWORD),
             ("folder", wintypes.HANDLE),
             ("length", wintypes.DWORD),
-            ("name", ctypes.c_char * (len(name) + 2)),
+            ("name", wintypes.WCHAR * (len(name) + 1)),
         )
 
-    _set(descriptor, _RENAME, Rename(0, None, len(name), name), target)
+    _set(descriptor, _RENAME, Rename(0, None, len(name) * ctypes.sizeof(wintypes.WCHAR), name), target)
 
 
 def delete_open(descriptor: int) -> None:
@@ -136,7 +135,8 @@ def open_file(path: bytes) -> int:
 def open_folder(path: bytes) -> int:
     """Open a folder so that while it is open nobody can rename or remove it; a junction or link is refused."""
     flags = _BACKUP_SEMANTICS | _OPEN_REPARSE_POINT
-    descriptor = _open(path, _READ_ATTRIBUTES, _SHARE_READ | _SHARE_WRITE, flags)
+    # To ask for its attributes only would pin nothing: share modes hold for those who read, write or delete.
+    descriptor = _open(path, _READ_DATA, _SHARE_READ | _SHARE_WRITE, flags)
     return _checked(descriptor, path, folder=True)
 
 
