@@ -125,8 +125,10 @@ class Engine:
                 if len(held) < self._settings.copies or not held:
                     self._refuse([v.copy for v in victims], self._too_few(len(held), group.keepers))
                     return
-                if not victims or self._judge(group, held, victims):
-                    held, victims = [], []  # the batch has them, or there is nothing to do
+                if not victims:
+                    return
+                if self._judge(group, held, victims):
+                    held, victims = [], []  # the batch has them, or they are closed
                     return
             finally:
                 for each in (*held, *victims):

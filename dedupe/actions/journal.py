@@ -15,7 +15,6 @@ import secrets
 import sys
 import time
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
@@ -43,18 +42,6 @@ def default_folder() -> str:
     return os.path.join(platformdirs.user_state_dir("dedupe", appauthor=False), "journal")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Head:
-    """What a run set out to do."""
-
-    run: str
-    action: str
-    started: str = ""
-    marks_sha256: str = ""
-    undoes: str = ""  # of an undo: the run that it undoes
-    options: Mapping[str, Any] | None = None
-
-
 class Journal:
     """A journal that is being written; a context manager.
 
@@ -76,9 +63,8 @@ class Journal:
         with self._needed():
             os.makedirs(folder, mode=0o700, exist_ok=True)
             self.run, self._file = _create(folder)
-            _lock(self._file)
         self.path = os.path.join(folder, self.run + ENDING)
-        self._head = {
+        head = {
             "kind": "head",
             "schema": SCHEMA,
             "run": self.run,
@@ -92,10 +78,15 @@ class Journal:
             "undoes": undoes,
             "options": dict(options),
         }
-        with self._needed():
-            self.put([self._head])
-            self.sync()
-            sync_folder(os.fsencode(folder))
+        try:
+            with self._needed():
+                _lock(self._file)
+                self.put([head])
+                self.sync()
+                sync_folder(os.fsencode(folder))
+        except BaseException:
+            os.close(self._file)
+            raise
 
     def intend(self, intents: Iterable[Intent]) -> None:
         """Write what is going to be done, and have it on the disk before returning.

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from dedupe.actions.holding import Held
 from dedupe.digests.base import Backend, Hasher
 from dedupe.digests.memory import Pinned, equal
-from dedupe.storage import file_stat
+from dedupe.storage.opener import read_at
 from dedupe.storage.readers import PlainReader
 
 _SMALL = 256 << 10  # bytes; files up to this size are read in one piece
@@ -77,14 +77,14 @@ def prove(
 
 def _whole(keeper: Held, victims: Sequence[Held], hashers: dict[str, Hasher], verdict: Verdict) -> None:
     size = keeper.seen.size
-    content = file_stat.read_at(keeper.descriptor, size + 1, 0)
+    content = read_at(keeper.descriptor, size + 1, 0)
     if len(content) != size:
         verdict.keeper_failed = SHRANK
     for hasher in hashers.values():
         hasher.update(content)
     for place, victim in enumerate(victims):
         try:
-            if file_stat.read_at(victim.descriptor, size + 1, 0) != content:
+            if read_at(victim.descriptor, size + 1, 0) != content:
                 verdict.unequal[place] = DIFFERS
         except OSError as error:
             verdict.unequal[place] = f"cannot be read: {error.strerror}"
