@@ -10,7 +10,7 @@ import typer
 
 from dedupe.actions.held_back import MEANINGS, Kind
 from dedupe.actions.rules import Rules
-from dedupe.cli import console, options, rule_options, streams, telling
+from dedupe.cli import console, options, rule_options, telling
 from dedupe.cli.exits import Exit
 from dedupe.errors import UsageError
 
@@ -92,7 +92,7 @@ def apply(
     if prepared.plan.groups:
         for line in telling.before(summary.of(prepared.plan), order):
             console.say(line)
-        if asks and not _agreed():
+        if asks and console.ask("Type yes to go on: ") != "yes":
             console.say("dedupe: nothing was done")
             return Exit.NOTHING
     tally = applying.carry_out(prepared, journal.default_folder(), console.bars(progress))
@@ -124,9 +124,3 @@ def _marks(source: str, rules: Rules, *, verbose: bool) -> Marks:
     decided = mark(load_report(data, os.fsencode(source)), rules)
     rule_options.tell_undecided(decided, verbose=verbose)
     return decided.marks
-
-
-def _agreed() -> bool:
-    """Return whether the user types yes."""
-    console.ask("Type yes to go on: ")
-    return streams.stdin().readline().strip() == b"yes"
