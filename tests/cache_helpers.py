@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sqlite3
 from pathlib import Path
@@ -13,6 +14,7 @@ from dedupe.compare.divergence import divergence_at
 from dedupe.files.table import FileTable
 from dedupe.storage.file_stat import FileStat
 from dedupe.storage.volume import Mount, Volume
+from dedupe.walk.mount_points import located
 from dedupe.workers.pool import Pool
 
 NOW = 1_900_000_000_000_000_000
@@ -88,3 +90,19 @@ def stored(path: Path, count: int) -> tuple[FileTable, list[tuple[int, bytes, by
     cache.close()
     assert cache.notes == []
     return table, [(n, fingerprints[n], digests.get(n)) for n in range(count)]
+
+
+def remembered_digests(cache: Path, below: Path) -> dict[Path, bytes]:
+    """Return the digest of each file that has one in a cache, as far as anything is there yet.
+
+    Args:
+        cache: its database.
+        below: a folder that all the files lie below.
+    """
+    if not cache.exists():
+        return {}
+    base = located(os.fsencode(below)).base
+    with contextlib.closing(sqlite3.connect(cache)) as database, contextlib.suppress(sqlite3.OperationalError):
+        rows = database.execute("SELECT path, digest FROM files WHERE digest IS NOT NULL").fetchall()
+        return {below / os.fsdecode(path.removeprefix(base)): digest for path, digest in rows}
+    return {}

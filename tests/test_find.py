@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
-import sqlite3
 import sys
 import tempfile
 import time
@@ -28,6 +27,7 @@ from dedupe.find import find_duplicates
 from dedupe.result import ScanResult
 from dedupe.storage import file_stat
 from tests import corpora
+from tests.cache_helpers import remembered_digests
 from tests.conftest import SETTLED, write
 from tests.naive import all_names, contents, fork_workers, lower_thresholds, naive_groups
 
@@ -338,13 +338,11 @@ def test_a_digest_in_the_cache_is_hashlibs(low: Tuning, monkeypatch: pytest.Monk
     assert digests_that_lie(tmp_path / "cache.db") == []
 
 
-def digests_that_lie(path: Path) -> list[str]:
+def digests_that_lie(path: Path) -> list[Path]:
     """Return the files whose remembered digest is not hashlib's."""
-    connection = sqlite3.connect(path)
-    rows = connection.execute("SELECT path, digest FROM files WHERE digest IS NOT NULL").fetchall()
-    connection.close()
-    assert rows
-    return [os.fsdecode(p) for p, d in rows if hashlib.sha256(Path(os.fsdecode(p)).read_bytes()).digest() != d]
+    digests = remembered_digests(path, path.parent)
+    assert digests
+    return [file for file, digest in digests.items() if hashlib.sha256(file.read_bytes()).digest() != digest]
 
 
 # --- small rules

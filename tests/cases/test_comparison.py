@@ -13,6 +13,7 @@ import pytest
 
 from dedupe.compare import fingerprint
 from dedupe.compare.tuning import MEASURED
+from tests.cache_helpers import remembered_digests
 from tests.cases.common import (
     JOBS,
     MODES,
@@ -107,13 +108,11 @@ def test_b01_remembered_digests_do_not_join_near_equal_files(tmp_path: Path) -> 
 
 def _check_digests(cache: Path) -> int:
     """Assert that every digest in a cache is that of its file, and return how many there are."""
-    with sqlite3.connect(cache) as database:
-        rows = database.execute("SELECT path, digest FROM files WHERE digest IS NOT NULL").fetchall()
-    database.close()
-    for path, digest in rows:
+    digests = remembered_digests(cache, cache.parent)
+    for path, digest in digests.items():
         with open(path, "rb") as file:
             assert hashlib.file_digest(file, "sha256").digest() == digest
-    return len(rows)
+    return len(digests)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,6 @@ import os
 import random
 import re
 import signal
-import sqlite3
 import subprocess
 import sys
 import time
@@ -21,6 +20,7 @@ import pytest
 from dedupe import find
 from dedupe.cli.exits import MEANINGS, Exit
 from dedupe.config import ScanConfig
+from tests.cache_helpers import remembered_digests
 from tests.conftest import groups, need, write
 from tests.naive import all_names, naive_groups
 
@@ -429,16 +429,18 @@ def test_kills_at_any_moment_leave_a_cache_that_tells_the_truth(tmp_path: Path) 
     for n in range(10):
         with subprocess.Popen([*command, "12"[n % 2]], stdout=subprocess.DEVNULL, start_new_session=True) as running:
             time.sleep(chance.uniform(0.1, 0.8))
+            while (
+                n == 9 and not remembered_digests(kept, tmp_path) and running.poll() is None
+            ):  # a slow machine has got nowhere so far
+                time.sleep(0.01)
             os.killpg(running.pid, signal.SIGKILL)
     last = subprocess.run([*command, "2"], capture_output=True, check=True)
     report = json.loads(last.stdout)
     assert groups(report) == naive_groups(root)
     assert report["totals"]["cache_hits"] > 0  # else no kill came after anything was remembered
-    connection = sqlite3.connect(kept)
-    rows = connection.execute("SELECT path, digest FROM files WHERE digest IS NOT NULL").fetchall()
-    connection.close()
-    assert rows
-    assert all(hashlib.sha256(Path(os.fsdecode(p)).read_bytes()).digest() == d for p, d in rows)
+    digests = remembered_digests(kept, tmp_path)
+    assert digests
+    assert all(hashlib.sha256(file.read_bytes()).digest() == digest for file, digest in digests.items())
 
 
 # --- progress
