@@ -47,7 +47,7 @@ def test_the_proven_file_is_removed(tmp_path: Path) -> None:
 
 
 def test_without_the_right_it_stays(tmp_path: Path) -> None:
-    """A keeper, opened without the right to move it, cannot be removed by its descriptor (nor renamed; Wine does it)."""
+    """A keeper, opened without the right to move it, cannot be removed by its descriptor (Wine renames it)."""
     descriptor = windows_acts.open_denying_writers(encoded(write(tmp_path / "a", b"x")))
     with pytest.raises(PermissionError):
         windows_acts.delete_open(descriptor)
