@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 
 from dedupe.actions.action import Item, Spot
 from dedupe.actions.holding import Held, RefusedError
@@ -22,6 +23,8 @@ class Reflink:
 
     def probe(self, victim: Held) -> None:
         """Refuse file systems that cannot share blocks, by a trial with two unnamed files."""
+        if not os.access(victim.name.folder, os.W_OK):
+            return  # no trial can be made there, as in a snapshot: the kernel will say
         if reason := sharing.can_share(victim.name.folder):
             raise RefusedError(f"cannot share blocks: {reason}; {_OTHER_WAYS}")
 
@@ -39,17 +42,13 @@ class Reflink:
 
     def aside(self, item: Item) -> None:
         """Share the blocks; the name and its file stay where they are."""
-        keeper, victim, size = item.keeper.descriptor, item.victim.descriptor, item.victim.seen.size
-        before, kept = _own(victim), metadata.of(victim)
         try:
-            done = sharing.share(keeper, victim, size)
-        except DiffersError as error:
-            raise RefusedError("differs from the copy that stays, as the kernel sees it") from error
-        item.gained = max(0, before - _own(victim))
-        if changed := metadata.differences(kept, metadata.of(victim), times=True):
-            raise OSError(errno.EIO, f"its {', its '.join(changed)} changed with its blocks", item.name.real)
-        if not done and size:
-            raise RefusedError(f"could not share any block: files this small gain nothing; {_OTHER_WAYS}")
+            item.gained = _share(item.keeper.descriptor, item.victim.descriptor, item.victim.seen.size)
+        except OSError as error:
+            if error.errno != errno.EROFS:
+                raise
+            # such as one in a snapshot: it keeps its blocks, and the copy that stays takes them
+            item.gained = _share(item.victim.descriptor, item.keeper.descriptor, item.victim.seen.size)
 
     def whereabouts(self, item: Item) -> Spot:
         """Return the name itself."""
@@ -75,3 +74,22 @@ def _own(descriptor: int) -> int:
         return sharing.exclusive_bytes([descriptor])
     except OSError:
         return 0
+
+
+def _share(source: int, target: int, size: int) -> int:
+    """Have a file share the blocks of another; return how many bytes became free.
+
+    Raises:
+        RefusedError: they differ, or no block could be shared.
+        OSError: it cannot be done, or more than the blocks changed.
+    """
+    before, kept = _own(target), metadata.of(target)
+    try:
+        done = sharing.share(source, target, size)
+    except DiffersError as error:
+        raise RefusedError("differs from the copy that stays, as the kernel sees it") from error
+    if changed := metadata.differences(kept, metadata.of(target), times=True):
+        raise OSError(errno.EIO, f"its {', its '.join(changed)} changed with its blocks")
+    if not done and size:
+        raise RefusedError(f"could not share any block: files this small gain nothing; {_OTHER_WAYS}")
+    return max(0, before - _own(target))
