@@ -1,4 +1,4 @@
-"""What the cache still vouches for, of the files of one table.  Reads no file."""
+"""What the cache knows of the files of one table, and may be believed.  Reads no file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What lies under a path: a pseudo, distant or local file system, a rotating disk or none.  Opens no user's file.
+"""What lies under a path: a pseudo, network or local file system, a rotating disk or none.  Opens no user's file.
 
 Tells facts only; what follows from them for reading is `schedule`'s to say.
 """

@@ -1,4 +1,4 @@
-"""From roots to entries.  Never opens a file, and knows no cache.
+"""From roots to a table of files.  Never opens a file, and knows no cache.
 
 Folders are listed in batches that may go to workers; each listing is a table of its own that is put together here.
 """

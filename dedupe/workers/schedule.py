@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-# Of a distant file system.  By FUSE with 5 ms (1 ms) before each answer, two cores, 4,000 small files and 12 of 8 MiB:
+# Of a network file system.  By FUSE with 5 ms (1 ms) before each answer, two cores, 4,000 small files and 12 of 8 MiB:
 # 2 readers 47 s (11 s), 4 23 s (5.8 s), 8 15 s (4.0 s), 16 11 s (3.1 s), with the same CPU time.  No more, as each may
 # hold 64 MiB, and a rotating disk may lie behind the server.
 _A_CORE, _READERS = 4, 16  # for each core, and at most
-_ROOTS = 100  # that are asked whether they are distant: there may be a million, each a file
+_ROOTS = 100  # that are asked whether they are of the network: there may be a million, each a file
 
 
 class Order(StrEnum):
