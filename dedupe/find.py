@@ -8,11 +8,11 @@ from dedupe.compare.tuning import MEASURED, Tuning
 from dedupe.config import ScanConfig
 from dedupe.progress import Progress, Silent
 from dedupe.result import ScanResult
+from dedupe.scan.arrange import arrange
 from dedupe.scan.assemble import result
 from dedupe.scan.confirm import confirm
 from dedupe.scan.fingerprints import group_by_fingerprint
 from dedupe.scan.list_files import group_by_size, list_files
-from dedupe.scan.look_again import look_again
 from dedupe.scan.recall import recall
 from dedupe.scan.rot import tell_rot
 from dedupe.scan.session import scan_session
@@ -53,5 +53,5 @@ def find_duplicates(
         likely = group_by_fingerprint(session, table, united.sets, known)
         confirmed = confirm(session, table, likely.sets, known)
         confirmed = tell_rot(session, table, likely.sets, known, confirmed)
-        confirmed = look_again(session, table, confirmed)
-        return result(session, config, listing, united, known, (likely, confirmed))
+        arranged = arrange(session, table, united, confirmed, config.confirm)
+        return result(session, config, listing, united, known, (likely, confirmed, arranged))

@@ -53,6 +53,7 @@ LOW = Tuning(
     part_files=3,
     hash_files=2,
     stat_files=3,
+    stat_batches=2,
 )
 
 

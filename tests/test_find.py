@@ -24,7 +24,7 @@ from dedupe.config import Confirm, ScanConfig
 from dedupe.errors import NothingUsableError
 from dedupe.files.columns import Column
 from dedupe.find import find_duplicates
-from dedupe.result import ScanResult
+from dedupe.result import Proof, ScanResult
 from dedupe.storage import file_stat
 from tests import corpora
 from tests.cache_helpers import remembered_digests
@@ -122,6 +122,24 @@ def test_two_hundred_files_of_one_fingerprint(
     result = find_duplicates(ScanConfig(roots=[root], confirm=confirm, jobs=1), tuning=low)
     assert all_names(result) == naive_groups(root)
     assert result.totals.bytes_read <= 3 * result.totals.bytes
+
+
+@pytest.mark.parametrize(
+    ("confirm", "number", "proof"),
+    [
+        (Confirm.SHA256, 2, Proof.COMPARED),
+        (Confirm.SHA256, 20, Proof.HASHED),
+        (Confirm.BYTES, 20, Proof.COMPARED),
+    ],
+)
+@pytest.mark.parametrize("size", [900, 9000])
+def test_what_is_confirmed_in_parts_is_joined_by_digest_or_compared(
+    low: Tuning, tmp_path: Path, confirm: Confirm, number: int, proof: Proof, size: int
+) -> None:
+    """More equal files than can be open are joined by digest; where bytes alone prove, one of each part is read."""
+    root = grow(tmp_path, [("", bytes(size))] * number)
+    (group,) = find_duplicates(ScanConfig(roots=[root], confirm=confirm, jobs=1), tuning=low).groups
+    assert [file.proof for file in group.files] == [proof] * number
 
 
 def _one_fingerprint(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""Do files still have the digests that a list says?  Hashes nothing itself, and prints nothing."""
+"""Checks files against the digests that a list has of them.  Hashes nothing itself, and prints nothing."""
 
 from __future__ import annotations
 

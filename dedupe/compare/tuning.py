@@ -40,6 +40,7 @@ class Tuning:
     workers: WorkerTuning | None = None  # how work is handed out; None for what was measured there
 
     stat_files: int = 4096  # files that a worker looks at once more at a time: some ten milliseconds
+    stat_batches: int = 64  # of them handed out at one time: some 20 MB
 
 
 MEASURED = Tuning()

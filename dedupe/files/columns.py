@@ -136,7 +136,10 @@ class Column:
 
     def missing(self, members: Sequence[int]) -> int:
         """Return how many of the members have no value."""
-        return sum(i not in self for i in members) if self else len(members)
+        known = self._known
+        if members and max(members) < len(known):
+            return len(members) - sum(gather(members)(known))
+        return sum(i not in self for i in members)
 
     def get(self, i: int) -> bytes | None:
         """Return the value of a file, or None if it has none."""

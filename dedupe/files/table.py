@@ -279,7 +279,8 @@ class FileTable:
         """Return what the walk saw of many files, likewise; see `stat`."""
         if self.wide or self.far or self.has_unstable_inodes:
             return [tuple(self.stat(i)) for i in members]
-        return PackedStats([gather_array(members)(getattr(self, column)) for column in _COLUMNS])
+        cut = gather_array(members)
+        return PackedStats([cut(getattr(self, column)) for column in _COLUMNS])
 
     def times(self, i: int) -> tuple[int, int]:
         """Return when a file was modified and changed, whatever the year."""

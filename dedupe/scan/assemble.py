@@ -7,10 +7,11 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from dedupe.config import ScanConfig
-from dedupe.files.groups import FoundGroups, volumes_of
+from dedupe.files.groups import volumes_of
 from dedupe.files.table import FileTable
 from dedupe.folders.compare import FolderCounts
 from dedupe.result import ScanResult, Totals
+from dedupe.scan.arrange import Arranged
 from dedupe.scan.confirm import Confirmed
 from dedupe.scan.fingerprints import Fingerprinted
 from dedupe.scan.recall import Known
@@ -27,12 +28,12 @@ def result(
     listing: Listing,
     united: United,
     known: Known,
-    read: tuple[Fingerprinted, Confirmed],
+    read: tuple[Fingerprinted, Confirmed, Arranged],
 ) -> ScanResult:
     """Return the outcome of a scan, made of what its phases returned."""
-    table, (fingerprinted, confirmed) = listing.table, read
-    groups = FoundGroups(table, confirmed.classes, united.names, config.confirm)
-    told = (*listing.problems, *fingerprinted.problems, *confirmed.problems)
+    table, (fingerprinted, confirmed, arranged) = listing.table, read
+    groups = arranged.groups
+    told = (*listing.problems, *fingerprinted.problems, *confirmed.problems, *arranged.problems)
     problems = sorted((replace(p, path=outside(p.path)) for p in told), key=lambda p: (p.path, p.kind))
     session.cache.close()
     return ScanResult(

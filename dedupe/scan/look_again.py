@@ -10,10 +10,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from dedupe.compare.tuning import Tuning
-from dedupe.files.classes import Classes
 from dedupe.files.table import FileTable
 from dedupe.result import Problem, ProblemKind
-from dedupe.scan.confirm import Confirmed
 from dedupe.scan.list_files import as_listed
 from dedupe.scan.session import Session
 from dedupe.storage import file_stat, problems
@@ -30,10 +28,10 @@ class _Batch:
 
 
 @dataclass(slots=True)
-class _Seen:
-    """Those of a batch that are not what they were, by their place in it."""
+class Seen:
+    """Those of a batch that are not what they were."""
 
-    changed: list[int] = field(default_factory=list)
+    changed: list[int] = field(default_factory=list)  # by their place in the batch
     problems: list[Problem] = field(default_factory=list)  # of each of them
 
 
@@ -43,9 +41,9 @@ class _Looker:
 
     opener: Opener
 
-    def __call__(self, batch: _Batch) -> _Seen:
+    def __call__(self, batch: _Batch) -> Seen:
         """Return which files of a batch have changed."""
-        found, stat = _Seen(), self.opener.stat
+        found, stat = Seen(), self.opener.stat
         for place, (path, expected) in enumerate(zip(batch.paths, batch.stats, strict=True)):
             try:
                 seen = stat(path)
@@ -58,43 +56,27 @@ class _Looker:
             found.problems.append(problem)
         return found
 
-    def lost(self, batch: _Batch) -> _Seen:
+    def lost(self, batch: _Batch) -> Seen:
         """Return a problem for each file of a batch whose workers died."""
         paths = list(batch.paths)
         message = "could not be looked at: its reader died"
-        return _Seen(list(range(len(paths))), [Problem(path, ProblemKind.IO, message) for path in paths])
+        return Seen(list(range(len(paths))), [Problem(path, ProblemKind.IO, message) for path in paths])
 
 
-def look_again(session: Session, table: FileTable, confirmed: Confirmed) -> Confirmed:
-    """Return what was confirmed without the remembered files that have changed since the walk; they are problems."""
-    if not confirmed.remembered:
-        return confirmed
-    members = as_listed(table, confirmed.remembered)
-    changed: set[int] = set()
-    with session.phase("recheck", len(members)):
-        done = 0
-        session.pool.prepare(files=len(members))
-        for batch, seen in session.pool.run(_Looker(session.opener), _batches(table, members, session.tuning)):
-            changed.update(batch.members[place] for place in seen.changed)
-            confirmed.problems += seen.problems
-            done += len(batch.members)
-            session.progress.reach(done)
-    if changed:
-        confirmed.classes = _without(confirmed.classes, changed)
-    return confirmed
+def look_again(session: Session, table: FileTable, members: Iterable[int]) -> Iterator[tuple[Sequence[int], Seen]]:
+    """Yield some files in batches, each with those of them that have changed since the walk.
+
+    The workers are handed many batches with the first one that is asked for, so that they go on while the caller does
+    something else.
+    """
+    listed = as_listed(table, members)
+    session.pool.prepare(files=len(listed))
+    batches = _batches(table, listed, session.tuning)
+    for batch, seen in session.pool.run(_Looker(session.opener), batches, max_in_flight=session.tuning.stat_batches):
+        yield batch.members, seen
 
 
 def _batches(table: FileTable, members: Sequence[int], tuning: Tuning) -> Iterator[_Batch]:
     for first in range(0, len(members), tuning.stat_files):
         part = members[first : first + tuning.stat_files]
         yield _Batch(part, table.packed_paths(part), table.packed_stats(part))
-
-
-def _without(classes: Classes, gone: set[int]) -> Classes:
-    """Return the classes without some members, and without those of which fewer than two are left."""
-    left = Classes()
-    for n, (digest, members) in enumerate(classes):
-        kept = [(i, proof) for i, proof in zip(members, classes.proofs(n, n + 1), strict=True) if i not in gone]
-        if len(kept) > 1:
-            left.append(digest, [i for i, _ in kept], [proof for _, proof in kept])
-    return left

@@ -1,6 +1,6 @@
 """What lies under a path: a pseudo, distant or local file system, a rotating disk or none.  Opens no user's file.
 
-Tells facts only; what follows from them for reading is `read_order`'s to say.
+Tells facts only; what follows from them for reading is `schedule`'s to say.
 """
 
 from __future__ import annotations

@@ -50,15 +50,15 @@ class Opener:
 
     follow: bool = False
 
-    def stat(self, path: bytes) -> FileStat:
-        """Return the stat of a file by its name."""
-        return file_stat.of_path(path, follow=self.follow)
-
     def identity(self, path: bytes) -> tuple[int, int]:
         """Return device and inode of a name: equal while both names are there means one file."""
         return file_stat.identity(path, follow=self.follow)
 
     if sys.platform == "win32":
+
+        def stat(self, path: bytes) -> FileStat:
+            """Return the stat of a file by its name."""
+            return file_stat.of_path(path, follow=self.follow)
 
         def open(self, path: bytes) -> int:
             """Open a file for reading.  The caller checks that it is the file it expects."""
@@ -81,6 +81,11 @@ class Opener:
                 os.close(descriptor)
 
     else:
+
+        def stat(self, path: bytes) -> FileStat:
+            """Return the stat of a file by its name."""
+            s = os.stat(path, follow_symlinks=self.follow)
+            return tuple.__new__(FileStat, (s.st_size, s.st_mtime_ns, s.st_ctime_ns, s.st_ino))
 
         def open(self, path: bytes) -> int:
             """Open a file for reading.  The caller checks that it is the file it expects."""

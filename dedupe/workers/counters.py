@@ -7,7 +7,7 @@ process show each its own progress, and end each for itself.
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,30 +25,43 @@ class Stopped(Exception):  # noqa: N818 - no error: the main process asked for i
 
 
 class Counter:
-    """Bytes done for one pool by threads of this process, and whether they are still wanted.
+    """Bytes done for one pool by this process, and whether they are still wanted.
 
     Pickled, it becomes a new one: in another process it counts for itself and is never told to stop.
     """
 
-    __slots__ = ("_lock", "done", "stopped", "tick")
+    __slots__ = ("done", "stopped", "tick")
 
     def __init__(self) -> None:
         self.done = 0
         self.stopped = False
         self.tick: Callable[[int], object] | None = None  # called with the count each time that it grows
-        self._lock = threading.Lock()  # an executor's threads count at once, and no Python promises that += is one step
 
     def __reduce__(self) -> tuple[type[Counter], tuple[()]]:
-        return Counter, ()
+        return type(self), ()
 
     def advance(self, count: int) -> None:
         """Count bytes as done; see the function of this name."""
-        with self._lock:
-            self.done += count
+        self.done += count
         if self.tick is not None:
             self.tick(self.done)
         if self.stopped:
             raise Stopped
+
+
+class SharedCounter(Counter):
+    """One that several threads may count in at once."""
+
+    __slots__ = ("_lock",)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._lock = threading.Lock()  # no Python promises that += is one step
+
+    def advance(self, count: int) -> None:
+        """Count bytes as done, one thread after the other."""
+        with self._lock:
+            super().advance(count)
 
 
 class _Slot:
@@ -66,15 +79,11 @@ class _Slot:
             raise Stopped
 
 
-class _Advances(Protocol):
-    def advance(self, count: int) -> None: ...
-
-
 class _Here(threading.local):
     """Where this thread counts: for nobody, until a pool has it run a task."""
 
     def __init__(self) -> None:
-        self.counter: _Advances = Counter()
+        self.advance: Callable[[int], None] = Counter().advance
 
 
 _here = _Here()
@@ -82,7 +91,7 @@ _here = _Here()
 
 def join(slots: Any, number: int) -> None:
     """Let this worker process count in slot `number` of an array: it belongs to one pool as long as it lives."""
-    _here.counter = _Slot(slots, number)
+    _here.advance = _Slot(slots, number).advance
 
 
 def run(counter: Counter, task: Task[B, R], batch: B) -> R:
@@ -91,13 +100,13 @@ def run(counter: Counter, task: Task[B, R], batch: B) -> R:
     Raises:
         Stopped: the pool wants no more.
     """
-    before, _here.counter = _here.counter, counter
+    before, _here.advance = _here.advance, counter.advance
     try:
         if counter.stopped:  # it waited in an executor's queue until nobody wanted it
             raise Stopped
         return task(batch)
     finally:
-        _here.counter = before
+        _here.advance = before
 
 
 def advance(count: int) -> None:
@@ -106,4 +115,4 @@ def advance(count: int) -> None:
     Raises:
         Stopped: the pool wants no more.
     """
-    _here.counter.advance(count)
+    _here.advance(count)

@@ -6,7 +6,7 @@ from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from typing import TypeVar
 
 from dedupe.workers import counters
-from dedupe.workers.counters import Counter
+from dedupe.workers.counters import SharedCounter
 from dedupe.workers.executor_internals import ExecutorInternals
 from dedupe.workers.task import Task
 from dedupe.workers.tuning import WorkerTuning
@@ -28,7 +28,7 @@ class GivenExecutor:
 
     def __init__(self, executor: Executor, jobs: int | None, tuning: WorkerTuning) -> None:
         self._executor = executor
-        self._counter = Counter()
+        self._counter = SharedCounter()
         self.may_map = isinstance(executor, ProcessPoolExecutor)  # elsewhere a map's death might be the program's
         # Not by the cores of this machine: the workers may be on a hundred others.
         workers = ExecutorInternals(executor).max_workers or jobs

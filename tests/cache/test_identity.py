@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sqlite3
 import tempfile
@@ -135,3 +136,13 @@ def test_a_row_is_believed_of_the_same_file_only(  # noqa: PLR0917
         remember(path, before)
         for _ in range(2):  # also once the row has moved
             assert recall(path, now) == (_KNOWN if same_file and (same_path or by_number) else [])
+
+
+def test_a_row_that_was_given_to_another_volume_is_not_believed(tmp_path: Path) -> None:
+    """The volume's identity is under the checksum: its number in the database could be another's."""
+    remember(tmp_path / "c.db", one_file())
+    with contextlib.closing(sqlite3.connect(tmp_path / "c.db")) as database, database:
+        database.execute("UPDATE volumes SET id = 'uuid:other'")
+    other = mounted(volume=replace(DISK, id="uuid:other"))
+    assert recall(tmp_path / "c.db", one_file(mount=other)) == []
+    assert recall(tmp_path / "c.db", one_file(name=b"moved", mount=other)) == []

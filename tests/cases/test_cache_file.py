@@ -211,6 +211,25 @@ def test_r7_info_changes_nothing(case: tuple[Path, Path], cli: Any, damage: str)
     assert done.stderr.count(b"\n") == (damage != "whole")
 
 
+def test_r7_info_reads_a_log_that_a_kill_left_and_leaves_it(case: tuple[Path, Path], cli: Any, tmp_path: Path) -> None:
+    """What a killed scan had committed counts, and its log stays for the next scan to take in."""
+    _, cache = case
+    killed = tmp_path / "killed"
+    killed.mkdir()
+    with contextlib.closing(sqlite3.connect(cache)) as database:
+        with database:
+            database.execute("DELETE FROM files WHERE path = (SELECT min(path) FROM files)")
+        for end in ("", "-wal", "-shm"):
+            shutil.copy(f"{cache}{end}", killed / f"c.db{end}")
+    before = {name: state[0] for name, state in _state(killed).items() if not name.endswith("-shm")}
+    assert before["c.db-wal"]
+    done = cli("cache", "info", "--cache", killed / "c.db")
+    assert b"files    303\n" in done.stdout
+    after = {name: state[0] for name, state in _state(killed).items()}
+    assert {*after} == {"c.db", "c.db-wal", "c.db-shm"}
+    assert before.items() <= after.items()
+
+
 @not_on_windows(LINKS)
 def test_r7_a_damaged_cache_behind_a_link_is_set_aside_itself(case: tuple[Path, Path], tmp_path: Path) -> None:
     """The link stays and leads to the new cache; the damaged file has the other name."""

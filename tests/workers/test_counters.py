@@ -18,7 +18,7 @@ from dedupe.config import ScanConfig
 from dedupe.find import find_duplicates
 from dedupe.result import ScanResult
 from dedupe.workers import counters
-from dedupe.workers.counters import Counter, Stopped
+from dedupe.workers.counters import SharedCounter, Stopped
 from dedupe.workers.pool import Pool
 from tests.conftest import write
 from tests.naive import all_names, naive_groups
@@ -108,7 +108,7 @@ def test_two_scans_at_once_show_each_its_own_progress(tmp_path: Path, threads: i
 
 def test_a_counter_counts_for_itself_in_another_process() -> None:
     """A counter that is sent away begins anew there, and nobody tells it to stop."""
-    counter = Counter()
+    counter = SharedCounter()
     counter.advance(5)
     counter.stopped = True
     sent = pickle.loads(pickle.dumps(counter))
@@ -125,7 +125,7 @@ def test_counting_outside_of_any_pool_is_for_nobody() -> None:
 
 def test_threads_that_count_at_once_lose_nothing() -> None:
     """The threads of one executor count into one counter, to the last byte."""
-    counter = Counter()
+    counter = SharedCounter()
     together = threading.Barrier(2, timeout=30)
 
     def count(_: int) -> None:
