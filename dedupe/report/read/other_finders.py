@@ -76,7 +76,7 @@ def fclones_csv(data: bytes, look: Look) -> ScanResult:
     for number, row in enumerate(rows, 1):
         where = f"row {number}"
         if len(row) < 4 or not re.fullmatch("[0-9]{1,19}", row[0]) or row[2] != str(len(row) - 3):
-            raise BrokenReport(f"{where} does not hold the size, hash, count and names that its header names")
+            raise BrokenReport(f"{where} has not the size, hash, count and names that its header names")
         names = [_absolute(_unescaped(os.fsencode(name))) for name in row[3:]]
         blocks.append(Block(_size(row[0], where), digest(row[1], where), _files(names, look)))
     return _result("fclones", "metro", blocks)
