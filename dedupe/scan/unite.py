@@ -61,7 +61,7 @@ def _same_files(table: FileTable, members: Sequence[int], opener: Opener) -> Ite
     if table.has_unstable_inodes:
         loose = [i for i in members if not table.volumes[table.volume[i]].stable_inodes]
         yield from _of_loose_numbers(table, loose, opener)
-        members = [i for i in members if i not in set(loose)] if loose else members
+        members = [i for i in members if table.volumes[table.volume[i]].stable_inodes]
     # nearly never do any share an inode number, and all else is looked at only then
     for same in group_by_key(members, column_getter(table.inode)):
         for names in group_by_key(same, lambda some: [_identity(table, i) for i in some]):
