@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from dedupe import ScanConfig, find_duplicates
@@ -18,17 +18,20 @@ PLACES = st.dictionaries(st.sampled_from([0, 4096, 1 << 20]), st.binary(min_size
 
 
 @given(st.dictionaries(st.integers(0, 20), PLACES, min_size=1))
+@example({0: {0: b"a"}, 1: {0: b"a", 4096: b"a"}, 2: {0: b"a", 4096: b"b"}})  # a place that one file lacks
 def test_only_a_different_value_at_a_shared_place_tells_apart(files: dict[int, dict[int, bytes]]) -> None:
-    """Two files end up in different sets only if a place that both have is different; every file stays somewhere."""
+    """Files part only where both have a place and differ there; those that stay together agree where all have one."""
     divergences = {i: b"".join(divergence_at(at, data) for at, data in places.items()) for i, places in files.items()}
     sets = split_by_divergence(list(files), divergences.__getitem__)
     assert sorted(i for s in sets for i in s) == sorted(files)
     home = {i: n for n, s in enumerate(sets) for i in s}
     for i, one in files.items():
         for j, two in files.items():
-            if all(one[at] == two[at] for at in one.keys() & two.keys()):
-                continue
-            assert home[i] != home[j] or not all(files.values()) or not set.intersection(*map(set, files.values()))
+            if home[i] != home[j]:
+                assert any(one[at] != two[at] for at in one.keys() & two.keys())
+    for same in sets if all(files.values()) else ():
+        for at in set.intersection(*(set(files[i]) for i in same)):
+            assert len({files[i][at] for i in same}) == 1
 
 
 @given(st.binary(max_size=60))
