@@ -1,4 +1,4 @@
-"""Which files can have rows at all, volume by volume.  Touches no disk."""
+"""Which files can have rows at all, volume by volume.  Touches no file."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from array import array
 from collections.abc import Iterable, Iterator, Sequence
 
 from dedupe.files.table import FileTable
+from dedupe.storage import volumes
 from dedupe.storage.volume import Volume
 
 
@@ -13,7 +14,8 @@ def by_volume(table: FileTable, members: Sequence[int]) -> Iterator[tuple[Volume
     """Yield the members that can have rows, those of one volume together and in the order given.
 
     A row needs a volume that is known again, a path in it, and times that fit: left out are files whose folder lies on
-    another volume than they do, as a link that was followed leads there, and files dated beyond the year 2262.
+    another volume than they do, as a link that was followed leads there, and files dated beyond the year 2262.  So are
+    all files of volumes that are clones of each other: a row tells by the id alone which of them it is about.
     """
     if table.far:
         members = [i for i in members if i not in table.far]
@@ -21,8 +23,9 @@ def by_volume(table: FileTable, members: Sequence[int]) -> Iterator[tuple[Volume
         found: Iterable[tuple[int, Sequence[int]]] = [(0, members)] if members else ()
     else:
         found = _sorted_out(table, members).items()
+    ids = [volume.id for volume in table.volumes]
     for number, some in found:
-        if table.volumes[number].id:
+        if ids[number] and ids.count(ids[number]) == 1 and not volumes.has_clones(ids[number]):
             yield table.volumes[number], some
 
 

@@ -12,6 +12,10 @@ from dedupe.cache.database import existing
 
 _PART = 1000  # files dropped by one statement
 
+# another program may have written there: what is nothing names nothing
+_REACHED = "SELECT DISTINCT CAST(reached AS BLOB) FROM roots WHERE reached IS NOT NULL ORDER BY 1"
+_ROOTS = "SELECT CAST(path AS BLOB), inode FROM roots WHERE volume = ? AND path IS NOT NULL"
+
 
 @dataclass(frozen=True, slots=True)
 class CacheInfo:
@@ -46,7 +50,12 @@ def info(path: str) -> CacheInfo:
             disk_bytes=sum(os.path.getsize(real + end) for end in ("", "-wal") if os.path.exists(real + end)),
             files=files_in(connection),
             digests=dict(connection.execute(digests)),
-            roots=[row[0] for row in connection.execute("SELECT DISTINCT CAST(reached AS BLOB) FROM roots ORDER BY 1")],
+            roots=[
+                row[0]
+                for row in connection.execute(
+                    "SELECT DISTINCT CAST(reached AS BLOB) FROM roots WHERE reached IS NOT NULL ORDER BY 1"
+                )
+            ],
         )
 
 
@@ -70,7 +79,7 @@ def prune(path: str) -> Pruned:
         for number, volume_id in connection.execute("SELECT number, id FROM volumes").fetchall():
             mounts = places.mounts_of(str(volume_id))
             if mounts:
-                known = connection.execute("SELECT CAST(path AS BLOB), inode FROM roots WHERE volume = ?", (number,))
+                known = connection.execute(_ROOTS, (number,))
                 roots = [root for root, inode in known if places.is_readable(mounts, root, inode)]
                 files = _below_any(connection, number, roots)
                 _drop(connection, number, [file for file in files if places.is_gone(mounts, bytes(file))])

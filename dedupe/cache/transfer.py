@@ -61,6 +61,7 @@ def export(path: str, target: str, folders: Sequence[bytes] = ()) -> int:
     with existing(path) as connection:
         wanted = [place for folder in folders for place in _of_folder(connection, folder)]
         how = connection.execute("PRAGMA database_list").fetchone()[2]
+    target = os.path.realpath(target)  # a link stays one
     part = f"{target}.part-{os.getpid()}"
     try:
         os.close(os.open(part, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
@@ -181,7 +182,7 @@ def _enter_volumes(connection: sqlite3.Connection, rows: sqlite3.Connection) -> 
             known = connection.execute("SELECT number FROM volumes WHERE id = ?", values[:1]).fetchone()
             numbers[number] = known[0], values[0]
     for volume, *root in rows.execute("SELECT volume, path, reached, inode, scanned FROM roots"):
-        if volume in numbers:
+        if volume in numbers and isinstance(root[0], bytes) and isinstance(root[1], bytes):
             connection.execute("INSERT OR IGNORE INTO roots VALUES (?, ?, ?, ?, ?)", (numbers[volume][0], *root))
     return numbers
 

@@ -61,7 +61,7 @@ def read_fingerprints(session: Session, table: FileTable, members: Sequence[int]
         found.bytes_read += result.bytes_read
         learnt: Sequence[int] = batch.members
         if known.unverified:
-            learnt = _verify(table, batch.members, known, found)
+            learnt = _verify(table, batch.members, known, found, whole=session.tuning.whole)
         if session.cache.usable:
             learnt = [i for i in learnt if i in known.fingerprints]
             session.cache.remember(table, learnt, known.fingerprints.get)
@@ -70,12 +70,20 @@ def read_fingerprints(session: Session, table: FileTable, members: Sequence[int]
     return found
 
 
-def _verify(table: FileTable, members: Sequence[int], known: Known, found: Fingerprinted) -> list[int]:
-    """Return the files of which more was learnt than was remembered; tell those that have rotted."""
+def _verify(table: FileTable, members: Sequence[int], known: Known, found: Fingerprinted, *, whole: int) -> list[int]:
+    """Return the files of which more was learnt than was remembered; tell those that have rotted.
+
+    Args:
+        table: the files.
+        members: those that were fingerprinted.
+        known: what is known of them.
+        found: where problems go.
+        whole: bytes up to which a file is covered whole by its fingerprint.
+    """
     learnt = []
     for i in members:
         row = known.unverified.get(i)
-        if row is not None and i in known.fingerprints and known.verify(i):
+        if row is not None and i in known.fingerprints and known.verify(i, whole=table.size[i] <= whole):
             continue
         learnt.append(i)
         if row is not None and i in known.fingerprints:

@@ -36,11 +36,17 @@ class Known:
         self.unverified.update(found.unverified)
         self.hits += len(found.members)
 
-    def verify(self, i: int) -> bool:
-        """Return whether what is remembered of a file fits the fingerprint that was read now, and then believe it."""
+    def verify(self, i: int, *, whole: bool) -> bool:
+        """Return whether what is remembered of a file fits the fingerprint that was read now.
+
+        It is taken over only where the fingerprint covers the whole file: between the samples of a larger one, a byte
+        may have changed and the time been put back.
+        """
         row = self.unverified[i]
         if self.fingerprints.get(i) != row.fingerprint:
             return False
+        if not whole:
+            return True
         if len(row.digest) == self.digests.width:
             self.digests.put(i, row.digest)
         if row.divergences:

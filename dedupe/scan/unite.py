@@ -17,7 +17,7 @@ from dedupe.files.columns import column_getter
 from dedupe.files.grouping import group_by_key
 from dedupe.files.table import FileTable
 from dedupe.result import NameKind
-from dedupe.storage import file_stat
+from dedupe.storage import file_stat, volumes
 from dedupe.storage.opener import Opener
 
 
@@ -62,9 +62,10 @@ def _same_files(table: FileTable, members: Sequence[int], opener: Opener) -> Ite
         loose = [i for i in members if not table.volumes[table.volume[i]].stable_inodes]
         yield from _of_loose_numbers(table, loose, opener)
         members = [i for i in members if table.volumes[table.volume[i]].stable_inodes]
+    disks = _disks(table)
     # nearly never do any share an inode number, and all else is looked at only then
     for same in group_by_key(members, column_getter(table.inode)):
-        for names in group_by_key(same, lambda some: [_identity(table, i) for i in some]):
+        for names in group_by_key(same, lambda some: [_identity(table, i, disks) for i in some]):
             if _are_sure(table, names):
                 yield list(names)
             else:
@@ -73,9 +74,9 @@ def _same_files(table: FileTable, members: Sequence[int], opener: Opener) -> Ite
 
 def _of_loose_numbers(table: FileTable, members: Sequence[int], opener: Opener) -> Iterator[list[int]]:
     """Yield the names of each file where numbers do not stay: by place in the volume, then by a look at both."""
-    places: dict[tuple[int, bytes], list[int]] = {}
-    for i in members:
-        places.setdefault((table.volume[i], table.relative_path(i)), []).append(i)
+    places: dict[tuple[int, bytes, int], list[int]] = {}
+    for i in members:  # with the time: one name of a server may stand for several, behind tunnels
+        places.setdefault((table.volume[i], table.relative_path(i), table.times(i)[0]), []).append(i)
     by_first = {names[0]: names for names in places.values()}
     for same in group_by_key(list(by_first), lambda some: [(table.volume[i], table.inode_of(i)) for i in some]):
         for firsts in _looked_at(table, same, opener) if table.inode_of(same[0]) else ():
@@ -83,10 +84,19 @@ def _of_loose_numbers(table: FileTable, members: Sequence[int], opener: Opener) 
     yield from (names for names in by_first.values() if len(names) > 1)
 
 
-def _identity(table: FileTable, i: int) -> tuple[object, ...]:
+def _disks(table: FileTable) -> list[int]:
+    """Return of each volume the first that is the same by its device on one host, whatever each was mounted as.
+
+    A server's folder and one inside it are mounted under two names, and so may one disk be: their numbers are the same.
+    """
+    numbers: dict[tuple[str, int], int] = {}
+    return [numbers.setdefault((volume.host, volume.device), n) for n, volume in enumerate(table.volumes)]
+
+
+def _identity(table: FileTable, i: int, disks: Sequence[int]) -> tuple[object, ...]:
     """Return what names of one file must share; without an inode number each path in a volume stands alone."""
     inode = table.inode_of(i)
-    return (table.volume[i], inode) if inode else (table.volume[i], table.relative_path(i))
+    return (disks[table.volume[i]], inode) if inode else (table.volume[i], table.relative_path(i))
 
 
 def _are_sure(table: FileTable, names: Sequence[int]) -> bool:
@@ -136,7 +146,7 @@ def _in_order(table: FileTable, names: Sequence[int]) -> tuple[int, list[tuple[i
     kinds = {}
     for i in others:
         place = table.relative_path(i)
-        kinds[i] = _kind(table, i, is_known=place in known)
+        kinds[i] = _kind(table, i, first, is_known=place in known)
         known.add(place)
     return first, [(by_path[path], kinds[by_path[path]]) for path in sorted(by_path) if by_path[path] in kinds]
 
@@ -146,9 +156,12 @@ def _detour(table: FileTable, i: int) -> tuple[bool, bool]:
     return i in table.symlinks, table.mount_of(table.folder[i]).linked
 
 
-def _kind(table: FileTable, i: int, *, is_known: bool) -> NameKind:
+def _kind(table: FileTable, i: int, first: int, *, is_known: bool) -> NameKind:
     """Return the nature of a further name; `is_known`: its place in the volume has been reached by another name."""
     is_link, through_link = _detour(table, i)
     if is_link or (is_known and through_link):
         return NameKind.SYMBOLIC_LINK
-    return NameKind.MOUNTED if is_known else NameKind.HARD_LINK
+    elsewhere = table.volume[i] != table.volume[first]  # the same, mounted under another name
+    points = volumes.points()  # a single file may be one
+    is_mounted = is_known or elsewhere or any(os.path.realpath(table.path(n)) in points for n in (first, i))
+    return NameKind.MOUNTED if is_mounted else NameKind.HARD_LINK

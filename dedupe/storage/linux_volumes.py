@@ -42,7 +42,7 @@ class LinuxVolumes:
 
     def points(self) -> frozenset[bytes]:
         """Return the folders where a mount begins."""
-        return frozenset(entry.point for entry in mountinfo.table().entries)
+        return mountinfo.table().points
 
     def mounted(self, volume_id: str) -> list[Mount]:
         """Return where a volume can be reached now."""
@@ -196,7 +196,8 @@ def _of_layers(entry: mountinfo.Entry) -> str:
         number = linux_ioctl.uuid(descriptor, "overlay")
         os.close(descriptor)
     layers = b"\0".join(_LAYERS.findall(entry.options))
-    if not layers and not number:
+    absolute = all(re.search(rb"=/", layer) for layer in _LAYERS.findall(entry.options))
+    if not number and not (layers and absolute):  # relative ones may lie anywhere
         return ""
     return by_machine("overlay", hashlib.blake2b(layers + b"\0" + number, digest_size=16).hexdigest())
 

@@ -61,6 +61,11 @@ class Table:
             at = path.find(b"/", at + 1)
         return found if len(path) <= 1 else self._top(found, path.rstrip(b"/"))
 
+    @functools.cached_property
+    def points(self) -> frozenset[bytes]:
+        """Return the folders where a mount begins."""
+        return frozenset(entry.point for entry in self.entries)
+
     def visible(self) -> Iterator[Entry]:
         """Yield the mounts that are not hidden by others."""
         return (entry for entry in self.entries if self.find(entry.point) is entry)

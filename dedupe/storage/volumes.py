@@ -8,11 +8,12 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from typing import Protocol
 
 from dedupe.storage.volume import Mount, Volume, host
 
-__all__ = ["Mount", "System", "Volume", "forget", "host", "locate", "mounted", "points", "use"]
+__all__ = ["Mount", "System", "Volume", "forget", "has_clones", "host", "locate", "mounted", "points", "use"]
 
 
 class System(Protocol):
@@ -60,8 +61,18 @@ def mounted(volume_id: str) -> list[Mount]:
     return _system().mounted(volume_id)
 
 
+@cache
+def has_clones(volume_id: str) -> bool:
+    """Return whether several volumes of one id are mounted now, such as a disk and a copy of its image.
+
+    What is written to both in one tick of the clock can be alike in all that `stat` tells.
+    """
+    return len({mount.volume.instance for mount in mounted(volume_id)}) > 1
+
+
 def forget() -> None:
     """Look anew from now on: file systems come and go between the scans of one process."""
+    has_clones.cache_clear()
     _system().forget()
 
 
@@ -69,10 +80,12 @@ def forget() -> None:
 def use(system: System) -> Iterator[None]:
     """Have another system answer for a while, such as one of a test."""
     _in_use.append(system)
+    has_clones.cache_clear()
     try:
         yield
     finally:
         _in_use.remove(system)
+        has_clones.cache_clear()
 
 
 def _system() -> System:

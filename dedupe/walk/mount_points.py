@@ -32,7 +32,8 @@ def begins_a_mount(child: os.DirEntry[bytes], mount: Mount, *, follow: bool, ask
         follow: whether links are followed, so that it may be one.
         ask: for its device, which costs a call; else its files will tell.
     """
-    if child.path in volumes.points() or (follow and child.is_symlink()):
+    path = os.path.realpath(child.path) if mount.linked else child.path  # the system lists real paths
+    if path in volumes.points() or (follow and child.is_symlink()):
         return True
     return ask and file_stat.identity(child.path, follow=follow)[0] != mount.volume.device
 

@@ -94,20 +94,18 @@ def test_r5_without_a_change_time_nothing_is_believed_unseen(tmp_path: Path, vol
     assert found.unverified == {0: RememberedRow(b"F" * 16, b"D" * 32, b"")}
 
 
-def test_files_of_two_clones_are_told_apart(tmp_path: Path) -> None:
-    """Disks that share every number share rows, which fit the one file that they were made of and no other."""
+def test_of_two_clones_nothing_is_known(tmp_path: Path) -> None:
+    """Disks that share every number may share all that a stat tells: while both are there, neither has rows."""
     twin = replace(DISK, instance="second", device=8)
-    table = FileTable()
-    for point, volume, changed in ((b"/m", DISK, 10), (b"/n", twin, 20)):
-        table.add(table.enter(point, mounted(point, volume)), b"f", AT_REST._replace(changed_ns=changed))
-    cache = Cache(tmp_path / "c.db", "sha256", NOW)
-    cache.remember(table, [0], {0: b"F" * 16}.get, {0: b"D" * 32})
-    cache.close()
-    assert recall(tmp_path / "c.db", table) == _KNOWN
-    cache = Cache(tmp_path / "c.db", "sha256", NOW)
-    cache.remember(table, [1], {1: b"G" * 16}.get, {1: b"E" * 32})
-    cache.close()
-    assert recall(tmp_path / "c.db", table) == [(1, b"G" * 16, b"E" * 32)]
+    both, one = FileTable(), FileTable()
+    for point, volume in ((b"/m", DISK), (b"/n", twin)):
+        both.add(both.enter(point, mounted(point, volume)), b"f", AT_REST)
+    one.add(one.enter(b"/m", mounted(b"/m", DISK)), b"f", AT_REST)
+    remember(tmp_path / "c.db", both)
+    assert not (tmp_path / "c.db").exists() or rows(tmp_path / "c.db") == 0
+    remember(tmp_path / "c.db", one)
+    assert recall(tmp_path / "c.db", one) == _KNOWN
+    assert recall(tmp_path / "c.db", both) == []
 
 
 def test_two_names_of_one_place_are_both_known(tmp_path: Path) -> None:

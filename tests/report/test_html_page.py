@@ -222,9 +222,7 @@ def large_report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def test_every_action_on_100000_groups_is_soon_done(
-    open_page: Any, large_report: Path, tmp_path: Path
-) -> None:
+def test_every_action_on_100000_groups_is_soon_done(open_page: Any, large_report: Path, tmp_path: Path) -> None:
     """Sorting, filtering, marking, saving and loading are done and drawn at once, with room for a busy machine."""
     opened = open_page(large_report)
     assert large_report.stat().st_size < 15_000_000
