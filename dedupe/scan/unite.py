@@ -159,7 +159,7 @@ def _detour(table: FileTable, i: int) -> tuple[bool, bool]:
 def _kind(table: FileTable, i: int, first: int, *, is_known: bool) -> NameKind:
     """Return the nature of a further name; `is_known`: its place in the volume has been reached by another name."""
     is_link, through_link = _detour(table, i)
-    if is_link or (is_known and through_link):
+    if is_link or (is_known and through_link and not _detour(table, first)[1]):
         return NameKind.SYMBOLIC_LINK
     elsewhere = table.volume[i] != table.volume[first]  # the same, mounted under another name
     points = volumes.points()  # a single file may be one

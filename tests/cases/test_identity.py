@@ -29,7 +29,8 @@ def mounted() -> Iterator[Callable[..., None]]:
     points: list[Path] = []
 
     def mount(point: Path, *args: str | Path) -> None:
-        point.mkdir(parents=True, exist_ok=True)
+        if not point.is_file():
+            point.mkdir(parents=True, exist_ok=True)
         subprocess.run(["mount", *args, point], check=True)
         points.append(point)
 
@@ -182,3 +183,25 @@ def test_b50_composed_and_decomposed_names_are_two_files(scan_json: Any, tmp_pat
     report = scan_json(tmp_path, "--no-cache")
     twins = {str(tmp_path / "e\u0301.bin"), str(tmp_path / "\u00e9.bin")}
     assert groups(report) == (set() if sys.platform == "darwin" else {frozenset(twins)})
+
+
+@pytest.mark.parametrize("options", [{}, {"one_file_system": True}])
+def test_f1_a_mount_below_a_linked_root_is_no_hard_link(tmp_path: Path, mounted: Any, options: dict[str, Any]) -> None:
+    """Where a root was reached through a link, what is mounted below it is told as mounted all the same."""
+    write(tmp_path / "data/a/f", os.urandom(_N))
+    write(tmp_path / "data/copy", (tmp_path / "data/a/f").read_bytes())
+    mounted(tmp_path / "data/b", "--bind", tmp_path / "data/a")
+    (tmp_path / "l").symlink_to("data")
+    (group,) = find(tmp_path / "l", **options).groups
+    assert [(len(f.links), len(f.mounted)) for f in group.files] == [(0, 1), (0, 0)]
+
+
+def test_f1_a_file_mounted_over_another_is_no_hard_link(tmp_path: Path, mounted: Any) -> None:
+    """A single file may be mounted, as in containers: removing what it shows would remove the only one."""
+    write(tmp_path / "d/m", os.urandom(_N))
+    write(tmp_path / "d/copy", (tmp_path / "d/m").read_bytes())
+    mounted(write(tmp_path / "d/n", b""), "--bind", tmp_path / "d/m")
+    for roots in ((tmp_path / "d",), (tmp_path / "d/copy", tmp_path / "d/n", tmp_path / "d/m")):
+        (group,) = find(*roots).groups
+        assert sum(len(f.links) for f in group.files) == 0
+        assert sum(len(f.mounted) for f in group.files) == 1

@@ -6,6 +6,7 @@ import os
 import shutil
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -161,3 +162,24 @@ def test_the_program_tells_a_link_as_one(cli: Any, tmp_path: Path) -> None:
     done = cli("scan", "d", "--follow-symlinks", "--no-cache", "--format", "csv")
     rows = [line.split(",") for line in done.stdout.decode().splitlines()[1:]]
     assert [os.path.basename(row[6]) for row in rows] == ["m", "0lnk", "z"]
+
+
+def test_one_disk_under_two_names_is_one() -> None:
+    """A server's folder and one inside it are two exports of one device: the same number there is the same file."""
+    table = FileTable()
+    outer, inner = volume(1), replace(volume(2), device=1)
+    table.add(table.enter(b"/all/home", mount(outer, b"/all/", b"")), b"f", FileStat(1, 1, 1, 5))
+    table.add(table.enter(b"/home", mount(inner, b"/home/", b"")), b"f", FileStat(1, 1, 1, 5))
+    table.add(table.enter(b"/home", mount(inner, b"/home/", b"")), b"copy", FileStat(1, 1, 1, 6))
+    found = unite_hard_links(table, [range(3)], Opener())
+    assert [list(s) for s in found.sets] == [[0, 2]]
+    assert found.names == {0: [(1, NameKind.MOUNTED)]}
+
+
+def test_one_name_of_two_servers_is_not_one_file() -> None:
+    """Behind tunnels one name may stand for several servers: the same place with another time is another file."""
+    table = FileTable()
+    for n, prefix in enumerate((b"/a/", b"/b/")):
+        table.add(table.enter(prefix, mount(volume(stable_inodes=False), prefix)), b"f", FileStat(1, n, n, 0))
+    assert united(table) == ({b"f"}, {})
+    assert len(unite_hard_links(table, [range(2)], Opener()).sets[0]) == 2
