@@ -10,14 +10,16 @@ from operator import itemgetter
 from dedupe.compare.candidates import ConfirmResult
 from dedupe.compare.confirm import Confirmer
 from dedupe.compare.divergence import split_by_divergence
+from dedupe.compare.fingerprint import Batch, Fingerprinter
 from dedupe.compare.split_sets import SetSplitter
 from dedupe.digests.base import BackendChoice
 from dedupe.files.classes import Classes
 from dedupe.files.table import FileTable
-from dedupe.result import Problem
+from dedupe.result import Problem, ProblemKind
 from dedupe.scan.list_files import Sets
 from dedupe.scan.recall import Known
 from dedupe.scan.session import Session
+from dedupe.storage import problems
 
 _UNUSED = BackendChoice("none", "no files were so alike that a digest was needed")
 
@@ -91,7 +93,26 @@ def _take(session: Session, table: FileTable, known: Known, result: ConfirmResul
         digests = {i: digest for digest, members in result.classes if digest is not None for i in members}
     else:  # those that a row has stay in it
         digests = {i: digest for i in divergences if (digest := known.digests.get(i))}
-    if digests or divergences:
-        session.cache.remember(
-            table, {**digests, **divergences}, known.fingerprints.get, digests=digests, divergences=divergences
-        )
+    learnt = {**digests, **divergences}
+    for i in _parted(session, table, [i for i in learnt if known.recalled[i]], known):
+        found.problems.append(problems.of_kind(table.path(i), ProblemKind.ROT))
+    if learnt:
+        session.cache.remember(table, learnt, known.fingerprints.get, digests=digests, divergences=divergences)
+
+
+def _parted(session: Session, table: FileTable, members: Sequence[int], known: Known) -> list[int]:
+    """Return the files whose fingerprint is not the remembered one any more, though no time says so.
+
+    They have just been read whole: both values of a row must be of one state of its file.
+    """
+    if not members:
+        return []
+    sizes = [table.size[i] for i in members]
+    values = Fingerprinter(session.opener, session.tuning)(Batch(members, table.paths(members), sizes)).values
+    parted = []
+    for i, value in zip(members, values, strict=True):
+        if value is not None and value != known.fingerprints.get(i):
+            known.fingerprints.put(i, value)
+            parted.append(i)
+        known.recalled[i] = 0
+    return parted

@@ -25,11 +25,14 @@ class Known:
     digests: Column  # remembered ones only
     divergences: dict[int, bytes] = field(default_factory=dict)  # of the few files that have some
     unverified: dict[int, RememberedRow] = field(default_factory=dict)  # count only where the fingerprint is still so
+    recalled: bytearray = field(default_factory=bytearray)  # by file: 1 where the fingerprint is a remembered one
     hits: int = 0  # files for which a remembered value spared reading
 
     def take(self, found: Recalled) -> None:
         """Add what is remembered of some files."""
         self.fingerprints.put_all(found.members, found.fingerprints)
+        for i in found.members:
+            self.recalled[i] = 1
         if set(map(len, found.digests)) == {self.digests.width}:  # another program may have written there
             self.digests.put_all(found.digested, found.digests)
         self.divergences.update(found.divergences)
@@ -57,7 +60,7 @@ class Known:
 
 def recall(session: Session, table: FileTable, sets: Iterable[Sequence[int]]) -> Known:
     """Return what the cache knows of the files in some sets."""
-    known = Known(Column(fingerprint.WIDTH), Column(session.method.width))
+    known = Known(Column(fingerprint.WIDTH), Column(session.method.width), recalled=bytearray(len(table)))
     if session.cache.usable:
         with session.phase("recall"):
             members = as_listed(table, (i for s in sets for i in s))

@@ -150,6 +150,8 @@ def _of_disk(entry: mountinfo.Entry, kind: str, folder: bytes) -> tuple[str, str
         except OSError:  # not for this user
             continue
         try:
+            if kind != "btrfs" and os.fstat(descriptor).st_dev != entry.device:  # unmounted since the list was read
+                continue
             number, label = linux_ioctl.uuid(descriptor, kind), linux_ioctl.label(descriptor)
             part = linux_ioctl.subvolume(descriptor) if kind == "btrfs" else 0
             break

@@ -234,6 +234,29 @@ def test_f2_a_scan_that_compares_bytes_is_quiet_where_nothing_rotted(tmp_path: P
     assert result.totals.bytes_read < plain.totals.bytes_read
 
 
+@pytest.mark.parametrize("jobs", JOBS)
+@pytest.mark.parametrize("size", [20_000, _SIZE])
+def test_f2_a_scan_tells_rot_of_a_file_that_it_reads_for_another_reason(
+    tmp_path: Path, rotting: Callable[..., Any], jobs: int, size: int
+) -> None:
+    """A file whose samples are remembered is read whole when an equal one comes: its row is of what it is by now."""
+    old, mark = (data[:size] for data in _marked(1, _HEAD))
+    with rotting() as top:
+        write(top / "a", old)
+        write(top / "b", old[::-1])
+        settle()
+        find(top, cache=tmp_path / "c.db", jobs=jobs)
+    with rotting((mark, mark[::-1])) as top:
+        shape = old.replace(mark, mark[::-1])
+        write(top / "c", old)
+        write(top / "d", shape)
+        settle()
+        result = find(top, cache=tmp_path / "c.db", jobs=jobs)
+        assert kinds(result) == {"a": "rot"}
+        again = find(top, cache=tmp_path / "c.db", jobs=jobs)
+        assert (found(again, top), kinds(again)) == ({frozenset("ad")}, {})
+
+
 # --- R5: file systems without a change time
 
 

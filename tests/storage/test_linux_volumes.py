@@ -15,7 +15,7 @@ import pytest
 from dedupe.storage import volumes
 from dedupe.storage.volume import Mount
 from tests.conftest import need
-from tests.disks import KINDS, attached, make_image, memory, mounted, run
+from tests.disks import KINDS, attached, disk, make_image, memory, mounted, run
 
 if sys.platform != "linux":
     pytest.skip("Linux's ways alone", allow_module_level=True)
@@ -309,3 +309,14 @@ def test_serial_numbers_that_the_kernel_tells() -> None:
     for number, kind, text in ((0x1234ABCD, "vfat", "1234-ABCD"), (0x01D9A1B2C3D4E5F6, "ntfs3", "01D9A1B2C3D4E5F6")):
         raw = number.to_bytes(4 if kind == "vfat" else 8, sys.byteorder)
         assert linux_volumes._by_number(raw, kind) == linux_volumes._by_text(text, kind)
+
+
+def test_a_mount_that_is_gone_by_now_is_not_taken_for_what_lies_below(tmp_path: Path) -> None:
+    """The list of mounts may be older than an unmounting: the folder left behind is no clone of the disk it is on."""
+    with disk(tmp_path / "image", tmp_path / "m"):
+        volumes.forget()
+        below = locate(tmp_path).volume
+        assert len(mountinfo.table().points) > 0
+    volumes.has_clones.cache_clear()  # but not the list: it still has the mount
+    assert not volumes.has_clones(below.id)
+    volumes.forget()
