@@ -24,12 +24,13 @@ if TYPE_CHECKING:
 
 
 def prepare() -> None:
-    """Prepare the process: streams that take any name, visible cloud placeholders, and SIGTERM handled like Ctrl-C."""
+    """Prepare the process: streams that take any name, SIGTERM like Ctrl-C; on Windows, placeholders and a job too."""
     streams.prepare()
     if sys.platform == "win32":
-        from dedupe.storage import windows
+        from dedupe.storage import windows, windows_job
 
         windows.expose_placeholders()
+        windows_job.end_all_together()
     for stream in (sys.stdout, sys.stderr):
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure is not None:

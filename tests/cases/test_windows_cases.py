@@ -155,7 +155,9 @@ def test_b25_a_listing_is_not_asked_for_sizes(tmp_path: Path) -> None:
 
     path = absolute(os.fsencode(write(tmp_path / "a", b"A" * _N)))
     entry: Any = SimpleNamespace(path=path, stat=old_news)
-    assert [value for (value,) in file_stat.columns([entry], follow=False)] == list(file_stat.of_path(path))
+    *stat, device = [value for (value,) in file_stat.columns([entry], follow=False)]
+    assert stat == list(file_stat.of_path(path))
+    assert device == file_stat.identity(path)[0]
 
 
 @on_windows

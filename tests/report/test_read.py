@@ -204,7 +204,7 @@ HEADER = b'{"header": {"base_dir": "/"}, "groups": '
         (
             HEADER.replace(b'"/"', b'"some/folder"') + b'[{"file_len": 1, "file_hash": "aa", "files": ["a", "b"]}]}',
             NothingUsableError,
-            "not absolute: some/folder/a",
+            "not absolute: some/folder",
         ),
         (
             HEADER.replace(b'"/"', b'"/", "timestamp": "\\ud800"') + b"[]}",
