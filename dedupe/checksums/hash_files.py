@@ -27,7 +27,7 @@ from dedupe.scan.session import Session
 from dedupe.storage import file_stat, mounts, problems, volumes
 from dedupe.storage.opener import Opener, read_at
 from dedupe.storage.paths import absolute, outside
-from dedupe.walk.mount_points import located
+from dedupe.walk.mount_points import located, volumes_of
 from dedupe.walk.walker import walk
 from dedupe.workers.schedule import Schedule
 
@@ -188,11 +188,15 @@ def _enter(table: FileTable, folders: dict[bytes, int], name: bytes) -> Problem 
         folder, last = os.path.split(path)
         if folder not in folders:
             folders[folder] = table.enter(folder, located(folder))
+        number, device = folders[folder], file_stat.identity(path)[0]
+        other = None
+        if device != table.mount_of(number).volume.device:  # a single file may be mounted over another
+            other = volumes_of(table, number, [last], [device])
     except (OSError, ValueError) as error:  # ValueError: a NUL in the name
         if isinstance(error, OSError):
             return problems.of_root(name, error)
         return Problem(name, ProblemKind.NOT_FOUND, str(error))
-    table.add(folders[folder], last, seen)
+    table.add(number, last, seen, other[0] if other else None)
     return None
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 import os
+import sqlite3
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -15,7 +17,7 @@ from dedupe.files.table import FileTable
 from dedupe.scan.unite import unite_hard_links
 from dedupe.storage.file_stat import FileStat
 from dedupe.storage.opener import Opener
-from tests.cases.common import JOBS, LINKS, find, found, need_root, not_on_windows
+from tests.cases.common import JOBS, LINKS, find, found, need_root, not_on_windows, settle
 from tests.conftest import groups, write
 from tests.made_volumes import mount
 
@@ -205,3 +207,18 @@ def test_f1_a_file_mounted_over_another_is_no_hard_link(tmp_path: Path, mounted:
         (group,) = find(*roots).groups
         assert sum(len(f.links) for f in group.files) == 0
         assert sum(len(f.mounted) for f in group.files) == 1
+
+
+def test_f8_hash_remembers_nothing_of_a_mounted_file_as_one_of_its_folder(
+    tmp_path: Path, mounted: Any, cli: Any
+) -> None:
+    """A file of another volume that is mounted over one has no place in the volume of the folder that shows it."""
+    mounted(tmp_path / "other", "-t", "tmpfs", "none")
+    write(tmp_path / "other/m", b"mounted" * 999)
+    mounted(write(tmp_path / "d/n", b"below"), "--bind", tmp_path / "other/m")
+    settle()
+    done = cli("hash", "--cache", tmp_path / "c.db", "d/n")
+    assert done.stdout.startswith(hashlib.sha256(b"mounted" * 999).hexdigest().encode())
+    with sqlite3.connect(tmp_path / "c.db") as database:
+        assert database.execute("SELECT count(*) FROM files").fetchone() == (0,)
+    database.close()
