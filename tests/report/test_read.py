@@ -6,6 +6,7 @@ import os
 import random
 import shutil
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -316,3 +317,17 @@ def test_sizes_that_fdupes_leaves_out_come_from_the_disk(listing: Callable[[str]
     """A block whose files are here has their size, one whose files are gone is left out."""
     found = load_report(listing("a") + b"\n/gone/1\n/gone/2\n\n", b"r")
     assert [group.size for group in found.groups] == [5]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links need a privilege there")
+def test_a_symbolic_link_in_a_foreign_list_is_a_further_name(tmp_path: Path) -> None:
+    """Finders that follow links list them among the files: the real name comes first, and the size is the file's."""
+    (tmp_path / "m").write_bytes(b"x" * 5000)
+    (tmp_path / "z").write_bytes(b"x" * 5000)
+    (tmp_path / "0lnk").symlink_to("m")
+    (tmp_path / "out").symlink_to(tmp_path / "z")
+    listed = "\n".join(os.fspath(tmp_path / name) for name in ("0lnk", "m", "out")).encode() + b"\n"
+    (group,) = load_report(listed, b"list").groups
+    names = [[os.path.basename(n) for n in (f.path, *f.links)] for f in group.files]
+    assert (group.size, names) == (5000, [[b"m"], [b"z"]])
+    assert [[os.path.basename(n) for n in f.symlinks] for f in group.files] == [[b"0lnk"], [b"out"]]

@@ -10,7 +10,8 @@ import io
 import os
 import posixpath
 import re
-from collections.abc import Callable, Iterable, Iterator
+import stat
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any, TypeAlias
@@ -172,13 +173,21 @@ def _absolute(name: bytes) -> bytes:
 
 
 def _files(paths: Iterable[bytes], look: Look) -> list[File]:
-    """Return files with what the disk says of them; one that is not here has device and inode 0."""
+    """Return files with what the disk says of them; one that is not here has device and inode 0.
+
+    A symbolic link, which finders may be told to follow, is a further name of the file that it leads to.
+    """
     files = []
     for path in paths:
         if not path or b"\0" in path:
             raise BrokenReport("it has a file without a name")
-        found = look(path)
-        files.append(File(path, found.st_mtime_ns, found.st_dev, found.st_ino) if found else File(path, 0, 0, 0))
+        found, real = look(path), path
+        links: tuple[bytes, ...] = ()
+        if found and stat.S_ISLNK(found.st_mode):
+            real, links = os.path.realpath(path), (path,)
+            found = look(real)
+        facts = (found.st_mtime_ns, found.st_dev, found.st_ino) if found else (0, 0, 0)
+        files.append(File(real, *facts, symlinks=links))
     return files
 
 
@@ -212,7 +221,15 @@ def _united(files: Iterable[File]) -> tuple[File, ...]:
     for file in sorted(files, key=lambda file: file.path):
         key = (file.device, file.inode) if file.inode else file.path
         physical.setdefault(key, []).append(file)
-    return tuple(first._replace(links=tuple(f.path for f in others)) for first, *others in physical.values())
+    return tuple(map(_joined_names, physical.values()))
+
+
+def _joined_names(names: Sequence[File]) -> File:
+    """Return one file of several that are one, with all their names."""
+    first = names[0]
+    real = dict.fromkeys(file.path for file in names if file.path != first.path)
+    symlinks = dict.fromkeys(sorted(link for file in names for link in file.symlinks))
+    return first._replace(links=tuple(real), symlinks=tuple(symlinks))
 
 
 def _result(program: str, algorithm: str, blocks: Iterable[Block], started: str = "") -> ScanResult:
