@@ -226,10 +226,9 @@ def _united(files: Iterable[File]) -> tuple[File, ...]:
 
 def _joined_names(names: Sequence[File]) -> File:
     """Return one file of several that are one, with all their names."""
-    first = names[0]
-    real = dict.fromkeys(file.path for file in names if file.path != first.path)
-    symlinks = dict.fromkeys(sorted(link for file in names for link in file.symlinks))
-    return first._replace(links=tuple(real), symlinks=tuple(symlinks))
+    first, *links = [file.path for file in names if not file.symlinks] or [names[0].path]
+    symlinks = sorted({link for file in names for link in file.symlinks})
+    return File(first, *names[0][1:4], links=tuple(links), symlinks=tuple(symlinks))
 
 
 def _result(program: str, algorithm: str, blocks: Iterable[Block], started: str = "") -> ScanResult:
