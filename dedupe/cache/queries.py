@@ -9,14 +9,16 @@ from __future__ import annotations
 
 import contextlib
 import sqlite3
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate, groupby
 from typing import Any, NamedTuple, TypeAlias
 
 from dedupe.cache import eligible, row_checksum
 from dedupe.compare import fingerprint
+from dedupe.files import inherited
 from dedupe.files.columns import gather_array
+from dedupe.files.selection import SelectedPaths
 from dedupe.files.table import FileTable
 from dedupe.storage.volume import Volume
 
@@ -41,17 +43,37 @@ class RememberedRow(NamedTuple):
 Rows: TypeAlias = dict[int, tuple[bytes, bytes, bytes]]  # by member, as in `RememberedRow`: that takes longer to make
 
 
-@dataclass(frozen=True, slots=True)
-class Query:
-    """Files of one volume to look up."""
+class QueryColumns(NamedTuple):
+    """What is asked of the files of a query, in their order."""
 
-    volume_id: str
-    volume: int  # its number in the database
-    members: Sequence[int]  # what the caller knows the files by
     paths: Iterable[bytes]  # in the volume
     runs: Sequence[int]  # how many of them, one after the other, lie in one folder
     packed_stats: bytes  # of `row_checksum`: what the files' stat is now
     unsure: Collection[int] = ()  # members whose change time tells nothing
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """Files of one volume to look up; their columns are made where they are used, if the table is there."""
+
+    volume: Volume
+    number: int  # of the volume in the database
+    members: Sequence[int]  # what the caller knows the files by
+    table: FileTable | None
+    sent: QueryColumns | None = None  # where no table is
+
+    def columns(self) -> QueryColumns:
+        """Return what is asked of the files."""
+        return self.sent or _columns(self.table, self.volume, self.members)  # type: ignore[arg-type]
+
+    def __reduce__(self) -> tuple[Callable[..., Query], tuple[object, ...]]:
+        if self.table is None or (table := inherited.number_of(self.table)) is None:
+            return Query, (self.volume, self.number, self.members, None, self.columns())
+        return _arrived, (self.volume, self.number, self.members, table)
+
+
+def _arrived(volume: Volume, number: int, members: Sequence[int], table: int) -> Query:
+    return Query(volume, number, members, inherited.table(table))
 
 
 @dataclass(slots=True)
@@ -80,18 +102,18 @@ def batches(table: FileTable, members: Sequence[int], numbers: Mapping[str, int]
         for first in range(0, len(some) if number is not None else 0, BATCH):
             part = some[first : first + BATCH]
             assert number is not None
-            folders = groupby(gather_array(part)(table.folder))
-            counts = (len(list(same)) for _, same in folders)
-            runs = [min(_RUN, count - at) for count in counts for at in range(0, count, _RUN)]
-            yield Query(
-                volume.id,
-                number,
-                part,
-                table.packed_paths(part, relative=True),
-                runs,
-                row_checksum.packed_stats(table, part),
-                _unsure(table, volume, part),
-            )
+            yield Query(volume, number, part, table)
+
+
+def _columns(table: FileTable, volume: Volume, members: Sequence[int]) -> QueryColumns:
+    """Return what is asked of some files of a volume."""
+    counts = (len(list(same)) for _, same in groupby(gather_array(members)(table.folder)))
+    return QueryColumns(
+        SelectedPaths(table, members, relative=True),
+        [min(_RUN, count - at) for count in counts for at in range(0, count, _RUN)],
+        row_checksum.packed_stats(table, members),
+        _unsure(table, volume, members),
+    )
 
 
 def _unsure(table: FileTable, volume: Volume, members: Sequence[int]) -> Collection[int]:
@@ -108,16 +130,17 @@ def look_up(connection: sqlite3.Connection, algorithm: str, asked: Query) -> Rec
     Raises:
         sqlite3.Error: the database cannot be read.
     """
-    paths = list(asked.paths)
-    files = dict(zip(paths, zip(asked.members, row_checksum.each(asked.packed_stats), strict=True), strict=True))
-    rows = _fitting(connection, algorithm, asked, files, _runs(paths, asked.runs))
+    columns = asked.columns()
+    paths = list(columns.paths)
+    files = dict(zip(paths, zip(asked.members, row_checksum.each(columns.packed_stats), strict=True), strict=True))
+    rows = _fitting(connection, algorithm, asked, files, _runs(paths, columns.runs))
     if len(files) < len(paths):  # several names of one place, or clones of the volume
         told = {member for member, _ in files.values()}
-        stats = row_checksum.each(asked.packed_stats)
+        stats = row_checksum.each(columns.packed_stats)
         for path, member, packed in zip(paths, asked.members, stats, strict=True):
             if member not in told:
                 rows |= _fitting(connection, algorithm, asked, {path: (member, packed)}, [[path]])
-    return recalled(rows, asked.unsure)
+    return recalled(rows, columns.unsure)
 
 
 def _fitting(
@@ -129,14 +152,14 @@ def _fitting(
 ) -> Rows:
     """Return the rows that fit: of files, by their paths, their members and packed stats."""
     best: Rows = {}
-    own, checksum = row_checksum.salt(asked.volume_id, algorithm), row_checksum.checksum
+    own, checksum = row_checksum.salt(asked.volume.id, algorithm), row_checksum.checksum
     for keys in runs:
-        for path, other, fingerprint_, digest, divergence, stored in _rows(connection, algorithm, asked.volume, keys):
+        for path, other, fingerprint_, digest, divergence, stored in _rows(connection, algorithm, asked.number, keys):
             file = files.get(path)
             if file is None:
                 continue
             member, packed = file
-            salt = own if other is None else row_checksum.salt(asked.volume_id, other)
+            salt = own if other is None else row_checksum.salt(asked.volume.id, other)
             try:
                 if (
                     checksum(salt.join((packed, fingerprint_, digest, divergence, path))) != stored

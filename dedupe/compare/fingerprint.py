@@ -14,6 +14,7 @@ import xxhash
 
 from dedupe.compare.tuning import MEASURED, Tuning
 from dedupe.files.columns import gather_array
+from dedupe.files.selection import SelectedPaths
 from dedupe.files.table import FileTable
 from dedupe.result import Problem, ProblemKind
 from dedupe.storage import problems
@@ -114,5 +115,5 @@ def batches(table: FileTable, members: Sequence[int], size: BatchSize) -> Iterat
     """Yield batches of files that need a fingerprint."""
     first = 0
     while part := members[first : first + size.amount]:
-        yield Batch(part, table.packed_paths(part), gather_array(part)(table.size))
+        yield Batch(part, SelectedPaths(table, part), gather_array(part)(table.size))
         first += len(part)

@@ -16,6 +16,7 @@ from dedupe.compare.method import Method
 from dedupe.compare.tuning import MEASURED, Tuning
 from dedupe.files.classes import Classes
 from dedupe.files.columns import Column
+from dedupe.files.selection import SelectedPaths, SelectedStats
 from dedupe.files.table import FileTable
 from dedupe.result import Proof
 from dedupe.storage import mounts
@@ -79,7 +80,7 @@ class SetSplitter:
 
     def _batch(self, members: array[int], parts: list[tuple[int, int, bool, bool]]) -> CandidateBatch:
         table = self._table
-        return CandidateBatch(members, table.packed_paths(members), table.packed_stats(members), parts)
+        return CandidateBatch(members, SelectedPaths(table, members), SelectedStats(table, members), parts)
 
     def _may_map(self, members: Sequence[int]) -> bool:
         table = self._table

@@ -1,9 +1,9 @@
-"""Values of many files in columns: picking from them, packing them for the way to a worker.  Touches no disk."""
+"""Values of many files in columns: picking from them, and keeping some of their own.  Touches no disk."""
 
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from operator import eq, itemgetter
 from typing import TypeVar
 
@@ -36,42 +36,6 @@ def gather_array(members: Sequence[int]) -> Callable[[array[int]], array[int]]:
 def column_getter(column: Sequence[T]) -> Callable[[Sequence[int]], Sequence[T]]:
     """Return a function that picks the values of any members from a column."""
     return lambda members: gather(members)(column)
-
-
-class Paths:
-    """Whole paths, held as folders and one run of names."""
-
-    __slots__ = ("_ends", "_folder", "_folders", "_names")
-
-    def __init__(self, folders: Sequence[bytes], folder: array[int], names: bytes, ends: array[int]) -> None:
-        self._folders = folders
-        self._folder = folder  # index into `folders`, of each path
-        self._names = names
-        self._ends = ends  # of each name
-
-    def __len__(self) -> int:
-        return len(self._folder)
-
-    def __iter__(self) -> Iterator[bytes]:
-        folders, names, begin = self._folders, self._names, 0
-        for folder, end in zip(self._folder, self._ends, strict=True):
-            yield folders[folder] + names[begin:end]
-            begin = end
-
-
-class PackedStats:
-    """Statuses as plain tuples, held in a column each for what they consist of."""
-
-    __slots__ = ("_columns",)
-
-    def __init__(self, columns: Sequence[array[int]]) -> None:
-        self._columns = columns
-
-    def __len__(self) -> int:
-        return len(self._columns[0])
-
-    def __iter__(self) -> Iterator[tuple[int, ...]]:
-        return zip(*self._columns, strict=True)
 
 
 class Column:

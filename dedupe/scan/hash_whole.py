@@ -18,6 +18,7 @@ from dedupe.compare.fingerprint import Batch, Fingerprinter
 from dedupe.compare.method import Method
 from dedupe.compare.tuning import Tuning
 from dedupe.files.columns import gather
+from dedupe.files.selection import SelectedPaths, SelectedStats
 from dedupe.files.table import FileTable
 from dedupe.result import Problem, ProblemKind
 from dedupe.scan.recall import Known
@@ -146,4 +147,4 @@ def _batches(table: FileTable, members: Sequence[int], tuning: Tuning) -> Iterat
 
 def _batch(table: FileTable, members: array[int]) -> CandidateBatch:
     sets = [(table.size[i], 1, True, mounts.may_map(table.folders[table.folder[i]])) for i in members]
-    return CandidateBatch(members, table.packed_paths(members), table.packed_stats(members), sets)
+    return CandidateBatch(members, SelectedPaths(table, members), SelectedStats(table, members), sets)

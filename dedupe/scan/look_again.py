@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from dedupe.compare.tuning import Tuning
+from dedupe.files.selection import SelectedPaths, SelectedStats
 from dedupe.files.table import FileTable
 from dedupe.result import Problem, ProblemKind
 from dedupe.scan.list_files import as_listed
@@ -79,4 +80,4 @@ def look_again(session: Session, table: FileTable, members: Iterable[int]) -> It
 def _batches(table: FileTable, members: Sequence[int], tuning: Tuning) -> Iterator[_Batch]:
     for first in range(0, len(members), tuning.stat_files):
         part = members[first : first + tuning.stat_files]
-        yield _Batch(part, table.packed_paths(part), table.packed_stats(part))
+        yield _Batch(part, SelectedPaths(table, part), SelectedStats(table, part))
