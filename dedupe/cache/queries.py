@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import contextlib
 import sqlite3
+from array import array
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import accumulate, groupby
+from itertools import accumulate, compress, groupby
 from typing import Any, NamedTuple, TypeAlias
 
 from dedupe.cache import eligible, row_checksum
@@ -80,10 +81,11 @@ def _arrived(volume: Volume, number: int, members: Sequence[int], table: int) ->
 class Recalled:
     """What is remembered of the files of one batch."""
 
-    members: list[int] = field(default_factory=list)  # those of which it may be believed
-    fingerprints: list[bytes] = field(default_factory=list)  # of each of them
-    digested: list[int] = field(default_factory=list)  # those whose digest is known too
-    digests: list[bytes] = field(default_factory=list)
+    members: Sequence[int] = ()  # those of which it may be believed, in rising order
+    fingerprints: bytes = b""  # of each of them, end to end
+    digested: Sequence[int] = ()  # those whose digest is known too
+    digests: bytes = b""  # likewise
+    width: int = 0  # of a digest
     divergences: dict[int, bytes] = field(default_factory=dict)  # of those that have some
     # by member: a file whose change time tells nothing.  It counts only if the fingerprint that is read now is the same
     unverified: dict[int, RememberedRow] = field(default_factory=dict)
@@ -196,15 +198,18 @@ def recalled(rows: Rows, unsure: Collection[int]) -> Recalled:
     found = Recalled()
     if unsure:
         found.unverified = {i: RememberedRow(*rows.pop(i)) for i in sorted(rows) if i in unsure}
-    found.members += sorted(rows)
-    for member in found.members:
-        fingerprint_, digest, divergence = rows[member]
-        found.fingerprints.append(fingerprint_)
-        if digest:
-            found.digested.append(member)
-            found.digests.append(digest)
-        if divergence:
-            found.divergences[member] = divergence
+    if not rows:
+        return found
+    members = found.members = array("I", sorted(rows))
+    fingerprints, digests, divergences = zip(*map(rows.__getitem__, members), strict=True)
+    found.fingerprints = b"".join(fingerprints)
+    if any(divergences):
+        found.divergences = {i: told for i, told in zip(members, divergences, strict=True) if told}
+    widths = set(map(len, digests))
+    if len(widths - {0}) == 1:  # another program may have written some there
+        found.width = max(widths)
+        found.digested = array("I", compress(members, digests)) if 0 in widths else members
+        found.digests = b"".join(digests)
     return found
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from operator import itemgetter
 
 from dedupe.compare.candidates import ConfirmResult
@@ -45,8 +46,11 @@ def confirm(session: Session, table: FileTable, sets: Sets, known: Known) -> Con
         session.cache.await_digests(i for s in sets for i in s)
     splitter = SetSplitter(table, method, known.digests, session.tuning)
     task = Confirmer(method, session.opener, session.tuning)
-    pending = _in_order(session, table, _undivided(sets, known))
-    total = sum(table.size[s[0]] * _unproven(s, known, has_digest=method.has_digest) for s in pending)
+    pending = _in_order(session, table, splitter.take_remembered(_undivided(sets, known)))
+    unproven = chain.from_iterable(pending)
+    total = sum(
+        map(table.size.__getitem__, known.digests.unknown(unproven, len(table)) if method.has_digest else unproven)
+    )
     schedule = session.schedule
     with session.phase("confirm", total, in_bytes=True):
         session.pool.prepare(size=total)
@@ -71,12 +75,7 @@ def _undivided(sets: Sets, known: Known) -> Sets:
     return [array("I", part) for part in parts if len(part) > 1]
 
 
-def _unproven(members: Sequence[int], known: Known, *, has_digest: bool) -> int:
-    """Return how many of the members have to be read."""
-    return known.digests.missing(members) if has_digest else len(members)
-
-
-def _in_order(session: Session, table: FileTable, sets: Sets) -> Sequence[Sequence[int]]:
+def _in_order(session: Session, table: FileTable, sets: Sequence[Sequence[int]]) -> Sequence[Sequence[int]]:
     """Return what takes long first, so that no core is left alone with it; small files as they lie on the disk."""
     small = session.tuning.small
     return sorted(sets, key=lambda s: (-table.size[s[0]] * len(s) if table.size[s[0]] > small else 0, s[0]))

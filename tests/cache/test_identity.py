@@ -90,7 +90,8 @@ def test_r5_without_a_change_time_nothing_is_believed_unseen(tmp_path: Path, vol
     cache = Cache(tmp_path / "c.db", "sha256", NOW)
     (found,) = cache.recall(table, [0], ONE)
     cache.close()
-    assert (found.members, found.digested) == ([], [])
+    assert not found.members
+    assert not found.digested
     assert found.unverified == {0: RememberedRow(b"F" * 16, b"D" * 32, b"")}
 
 
