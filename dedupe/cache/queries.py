@@ -153,28 +153,48 @@ def _fitting(
     runs: Iterable[Sequence[bytes]],
 ) -> Rows:
     """Return the rows that fit: of files, by their paths, their members and packed stats."""
+    own = row_checksum.salt(asked.volume.id, algorithm)
+    rows = [row for keys in runs for row in _rows(connection, algorithm, asked.number, keys)]
+    if (all_fit := _all_fitting(own, files, rows)) is not None:
+        return all_fit
     best: Rows = {}
-    own, checksum = row_checksum.salt(asked.volume.id, algorithm), row_checksum.checksum
-    for keys in runs:
-        for path, other, fingerprint_, digest, divergence, stored in _rows(connection, algorithm, asked.number, keys):
-            file = files.get(path)
-            if file is None:
+    for path, other, fingerprint_, digest, divergence, stored in rows:
+        file = files.get(path)
+        if file is None:
+            continue
+        member, packed = file
+        salt = own if other is None else row_checksum.salt(asked.volume.id, other)
+        try:
+            if (
+                row_checksum.checksum(salt.join((packed, fingerprint_, digest, divergence, path))) != stored
+                or len(fingerprint_) != fingerprint.WIDTH
+            ):
                 continue
-            member, packed = file
-            salt = own if other is None else row_checksum.salt(asked.volume.id, other)
-            try:
-                if (
-                    checksum(salt.join((packed, fingerprint_, digest, divergence, path))) != stored
-                    or len(fingerprint_) != fingerprint.WIDTH
-                ):
-                    continue
-            except TypeError:  # another program wrote into it
-                continue
-            if other is None:
-                best[member] = (fingerprint_, digest, divergence)
-            else:
-                best.setdefault(member, (fingerprint_, b"", divergence))
+        except TypeError:  # another program wrote into it
+            continue
+        if other is None:
+            best[member] = (fingerprint_, digest, divergence)
+        else:
+            best.setdefault(member, (fingerprint_, b"", divergence))
     return best
+
+
+def _all_fitting(salt: bytes, files: Mapping[bytes, tuple[int, bytes]], rows: Sequence[tuple[Any, ...]]) -> Rows | None:
+    """Return the same at once where all rows fit and are of the scan's own algorithm, as nearly always."""
+    if not rows:
+        return {}
+    paths, others, fingerprints, digests, divergences, stored = zip(*rows, strict=True)
+    found = list(map(files.get, paths))
+    if None in found or others.count(None) < len(rows):
+        return None
+    members, packed = zip(*found, strict=True)
+    try:
+        parts = map(salt.join, zip(packed, fingerprints, digests, divergences, paths, strict=True))
+        if tuple(map(row_checksum.checksum, parts)) != stored or set(map(len, fingerprints)) != {fingerprint.WIDTH}:
+            return None
+    except TypeError:  # another program wrote into it
+        return None
+    return dict(zip(members, zip(fingerprints, digests, divergences, strict=True), strict=True))
 
 
 def _runs(paths: Sequence[bytes], lengths: Sequence[int]) -> Iterator[Sequence[bytes]]:
@@ -213,8 +233,7 @@ def recalled(rows: Rows, unsure: Collection[int]) -> Recalled:
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class QueryTask:
+class QueryTask(NamedTuple):
     """Looks batches up; a picklable task for `Pool`."""
 
     database: str  # as a URI

@@ -9,6 +9,7 @@ import os
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import xxhash
 
@@ -36,8 +37,7 @@ def places(size: int, tuning: Tuning = MEASURED) -> tuple[tuple[int, int], ...]:
     return ((0, sample), *inner, (size - sample, sample))
 
 
-@dataclass(frozen=True, slots=True)
-class Batch:
+class Batch(NamedTuple):
     """Files to fingerprint."""
 
     members: Sequence[int]  # what the caller knows them by
@@ -55,8 +55,7 @@ class Fingerprints:
     seconds: float = 0.0  # that it took
 
 
-@dataclass(frozen=True, slots=True)
-class Fingerprinter:
+class Fingerprinter(NamedTuple):
     """Fingerprints batches of files; a picklable task for `Pool`."""
 
     opener: Opener

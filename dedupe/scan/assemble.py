@@ -9,7 +9,7 @@ from dataclasses import replace
 from dedupe.config import ScanConfig
 from dedupe.files.groups import volumes_of
 from dedupe.files.table import FileTable
-from dedupe.folders.compare import FolderCounts
+from dedupe.folders.counts import FolderCounts
 from dedupe.result import ScanResult, Totals
 from dedupe.scan.arrange import Arranged
 from dedupe.scan.confirm import Confirmed

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from dedupe.compare.candidates import CandidateBatch, ConfirmResult
@@ -34,8 +33,7 @@ class HashedFile(NamedTuple):
     problem: Problem | None = None  # why it could not, or that it has rotted
 
 
-@dataclass(frozen=True, slots=True)
-class _HashTask:
+class _HashTask(NamedTuple):
     """Fingerprints and hashes batches of files; a picklable task for `Pool`."""
 
     fingerprinter: Fingerprinter | None  # None where nobody remembers fingerprints
@@ -43,7 +41,7 @@ class _HashTask:
 
     def with_maps(self) -> _HashTask:
         """Return one that maps large files."""
-        return replace(self, confirmer=self.confirmer.with_maps())
+        return self._replace(confirmer=self.confirmer.with_maps())
 
     def __call__(self, batch: CandidateBatch) -> tuple[Sequence[bytes | None], ConfirmResult]:
         """Return the fingerprints of a batch, and what became of its sets; what fails, fails in both."""

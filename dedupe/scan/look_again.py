@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from dedupe.compare.tuning import Tuning
 from dedupe.files.selection import SelectedPaths, SelectedStats
@@ -19,8 +20,7 @@ from dedupe.storage import file_stat, problems
 from dedupe.storage.opener import Opener
 
 
-@dataclass(frozen=True, slots=True)
-class _Batch:
+class _Batch(NamedTuple):
     """Files to look at, in the columns that travel between processes."""
 
     members: Sequence[int]
@@ -36,8 +36,7 @@ class Seen:
     problems: list[Problem] = field(default_factory=list)  # of each of them
 
 
-@dataclass(frozen=True, slots=True)
-class _Looker:
+class _Looker(NamedTuple):
     """Looks at batches of files; a picklable task for `Pool`."""
 
     opener: Opener

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import pickle
 from collections import defaultdict
-from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -106,8 +105,8 @@ def test_volumes_of_two_hosts_are_one_by_their_id() -> None:
     """The device number of another host means nothing here; on one host it tells two clones apart."""
     table = FileTable()
     here = table.enter_volume(volume(1))
-    assert table.enter_volume(replace(volume(1), host="there", instance="dev:77", device=77)) == here
-    assert table.enter_volume(replace(volume(1), instance="dev:2", device=2)) != here
+    assert table.enter_volume(volume(1)._replace(host="there", instance="dev:77", device=77)) == here
+    assert table.enter_volume(volume(1)._replace(instance="dev:2", device=2)) != here
 
 
 @given(
