@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from operator import itemgetter
+from typing import TYPE_CHECKING
 
 from dedupe.compare.candidates import ConfirmResult
-from dedupe.compare.confirm import Confirmer
 from dedupe.compare.divergence import split_by_divergence
 from dedupe.compare.fingerprint import Batch, Fingerprinter
 from dedupe.compare.split_sets import SetSplitter
@@ -21,6 +21,10 @@ from dedupe.scan.list_files import Sets
 from dedupe.scan.recall import Known
 from dedupe.scan.session import Session
 from dedupe.storage import problems
+
+if TYPE_CHECKING:
+    from dedupe.compare.confirm import Confirmer
+    from dedupe.compare.method import Method
 
 _UNUSED = BackendChoice("none", "no files were so alike that a digest was needed")
 
@@ -43,19 +47,18 @@ def confirm(session: Session, table: FileTable, sets: Sets, known: Known) -> Con
     if sets or not method.has_digest:
         method, found.backend = session.chosen_method()
     if method.has_digest:
-        session.cache.await_digests(i for s in sets for i in s)
+        session.cache.await_digests(chain.from_iterable(sets))
     splitter = SetSplitter(table, method, known.digests, session.tuning)
-    task = Confirmer(method, session.opener, session.tuning)
     pending = _in_order(session, table, splitter.take_remembered(_undivided(sets, known)))
-    unproven = chain.from_iterable(pending)
-    total = sum(
-        map(table.size.__getitem__, known.digests.unknown(unproven, len(table)) if method.has_digest else unproven)
-    )
+    asked = chain.from_iterable(pending)
+    unproven = known.digests.unknown(asked, len(table)) if method.has_digest else asked
+    total = sum(map(table.size.__getitem__, unproven))
     schedule = session.schedule
     with session.phase("confirm", total, in_bytes=True):
         session.pool.prepare(size=total)
         begun, max_in_flight = session.pool.counted(), schedule.max_in_flight(table)
         while pending:
+            task = _confirmer(session, method)
             batches = splitter.batches(schedule.in_order(table, pending, itemgetter(0)))
             for batch, result in session.pool.run(
                 task, batches, max_in_flight=max_in_flight, tick=lambda count: session.tick(count - begun)
@@ -65,6 +68,12 @@ def confirm(session: Session, table: FileTable, sets: Sets, known: Known) -> Con
             pending, splitter.again = splitter.again, []
     found.classes, found.remembered = splitter.done, splitter.remembered
     return found
+
+
+def _confirmer(session: Session, method: Method) -> Confirmer:
+    from dedupe.compare.confirm import Confirmer  # a scan that remembers everything need not load it
+
+    return Confirmer(method, session.opener, session.tuning)
 
 
 def _undivided(sets: Sets, known: Known) -> Sets:
