@@ -12,6 +12,8 @@ import os
 import sys
 from typing import TYPE_CHECKING, Literal, NamedTuple, NoReturn
 
+from dedupe.storage.placeholders import is_cloud_placeholder
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
