@@ -1,0 +1,267 @@
+"""The engine: every group proven, every name acted on by the same steps, whatever the action.
+
+A batch of proven files is journalled at once, then each name is set aside, looked at and committed, or put back.
+"""
+
+from __future__ import annotations
+
+import errno
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+
+from dedupe.actions import looks
+from dedupe.actions.acting import Acting, Proven
+from dedupe.actions.action import Action
+from dedupe.actions.holding import Folders, Held, RefusedError, hold
+from dedupe.actions.journal import Journal
+from dedupe.actions.plan import Copy, Plan, PlannedGroup
+from dedupe.actions.proof import Hashers, prove
+from dedupe.actions.tally import Refusal, Tally
+from dedupe.actions.words import said
+from dedupe.progress import Progress
+
+_AT_ONCE = 48  # victims that are read in step with their keeper
+_FILES = 64  # names of a batch, at most
+_SECONDS = 0.2  # that a proof may be old before it is acted on
+_TOO_MANY_OPEN = (errno.EMFILE, errno.ENFILE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """How to act.
+
+    Attributes:
+        copies: physical files of each group that have to stay.
+        verify: read again after the act.
+    """
+
+    copies: int = 1
+    verify: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Means:
+    """What a run works with."""
+
+    folders: Folders  # shared with the action; closed after each batch
+    journal: Journal | None  # None for a dry run
+    hashers: Hashers
+    progress: Progress  # is told of bytes read
+
+
+@dataclass(slots=True)
+class _Batch:
+    """What is proven and not acted on yet."""
+
+    proven: list[Proven] = field(default_factory=list)
+    names: int = 0
+    since: float = 0.0
+
+
+class Engine:
+    """Carries a plan out.
+
+    Args:
+        plan: what to do; what it refused is in the tally already.
+        action: by which action.
+        settings: how.
+        means: with what.
+    """
+
+    def __init__(self, plan: Plan, action: Action, settings: Settings, means: Means) -> None:
+        self._plan, self._action, self._settings = plan, action, settings
+        self._folders, self._hashers, self._progress = means.folders, means.hashers, means.progress
+        self.tally = Tally(already=list(plan.already), refused=list(plan.refused))
+        self._acting = Acting(action, self.tally, means.folders, means.journal, settings.copies, verify=settings.verify)
+        self._batch = _Batch()
+        self._probed: set[int] = set()  # devices where it can
+        self._hopeless: dict[int, str] = {}  # devices where the action cannot work, and why
+        self._read = 0
+
+    def run(self) -> Tally:
+        """Do all of it, and return what it came to; the tally holds that too if an exception ends the run."""
+        total = sum(group.size * (len(group.victims) + 1) for group in self._plan.groups)
+        self._progress.begin(self._action.verb, total, in_bytes=True)
+        try:
+            for group in self._plan.groups:
+                for part in self._parts(group):
+                    self._prove(part)
+            self._flush()
+        finally:
+            self._release()
+            self._progress.end()
+        return self.tally
+
+    def _parts(self, group: PlannedGroup) -> Iterator[PlannedGroup]:
+        """Yield a group in parts that are read in step; by volume where that matters, fitting keepers first."""
+        parts = [group]
+        if not self._action.names_go:
+            devices = dict.fromkeys(victim.seen.device for victim in group.victims)
+            parts = [self._of_device(group, device) for device in devices]
+        for part in parts:
+            for start in range(0, len(part.victims), _AT_ONCE):
+                yield replace(part, victims=part.victims[start : start + _AT_ONCE])
+
+    def _of_device(self, group: PlannedGroup, device: int) -> PlannedGroup:
+        def order(keeper: Copy) -> tuple[bool, int]:
+            return keeper.seen.device != device, -keeper.seen.nlink  # the one that has most names takes the others
+
+        victims = tuple(victim for victim in group.victims if victim.seen.device == device)
+        keepers = tuple(sorted(group.keepers, key=order))
+        if self._action.one_volume and keepers[0].seen.device != device:
+            self._refuse(victims, f"has no copy to {self._action.verb} it to on its own volume")
+            victims = ()
+        return replace(group, victims=victims, keepers=keepers)
+
+    def _prove(self, group: PlannedGroup) -> None:
+        """Open, compare and put into the batch what is proven; each keeper that fails makes way for the next."""
+        keepers = list(group.keepers)
+        while group.victims:
+            victims = self._hold_all(group)
+            held = self._keepers(keepers, group.size)
+            try:
+                if len(held) < self._settings.copies or not held:
+                    self._refuse([v.copy for v in victims], self._too_few(len(held), group.keepers))
+                    return
+                if not victims:
+                    return
+                if self._judge(group, held, victims):
+                    held, victims = [], []  # the batch has them, or they are closed
+                    return
+            finally:
+                for each in (*held, *victims):
+                    each.close()
+            keepers.remove(held[0].copy)
+            group = replace(group, victims=tuple(v.copy for v in victims))
+
+    def _judge(self, group: PlannedGroup, keepers: Sequence[Held], victims: Sequence[Held]) -> bool:
+        """Compare, and put what is proven into the batch; return False where it is the keeper that fails."""
+        others = [*keepers[1:], *victims]
+        hashers = self._hashers.start(group.algorithm, group.size)
+        verdict = prove(keepers[0], others, hashers, self._advance)
+        told = verdict.digests.get(group.algorithm)
+        if verdict.keeper_failed or (group.digest is not None and told is not None and told != group.digest):
+            return False
+        good = [keepers[0]] + [k for n, k in enumerate(keepers[1:]) if n not in verdict.unequal]
+        proven = []
+        for place, victim in enumerate(victims, len(keepers) - 1):
+            if place in verdict.unequal:
+                self._refuse([victim.copy], verdict.unequal[place])
+                victim.close()
+            else:
+                proven.append(victim)
+        if len(good) < self._settings.copies:
+            self._refuse([v.copy for v in proven], self._too_few(len(good), group.keepers))
+            proven = []
+        if not proven:
+            for each in keepers:
+                each.close()
+            return True
+        algorithm, digest = self._hashers.journalled(verdict.digests)
+        self._add(Proven(list(keepers), good, proven, algorithm, digest))
+        return True
+
+    def _add(self, proven: Proven) -> None:
+        if not self._batch.proven:
+            self._batch.since = time.monotonic()
+        self._batch.proven.append(proven)
+        self._batch.names += sum(len(victim.copy.names) for victim in proven.victims)
+        if self._batch.names >= _FILES or time.monotonic() - self._batch.since > _SECONDS:
+            self._flush()
+
+    def _flush(self) -> None:
+        """Act on the batch."""
+        batch, self._batch = self._batch, _Batch()
+        try:
+            if batch.proven:
+                self._acting.act(batch.proven)
+        finally:
+            for proven in batch.proven:
+                proven.close()
+            self._folders.close()
+
+    def _release(self) -> None:
+        """Let go of what was proven and not acted on."""
+        for proven in self._batch.proven:
+            proven.close()
+        self._folders.close()
+
+    def _keepers(self, copies: Sequence[Copy], size: int) -> list[Held]:
+        """Open as many keepers as have to stay, each another file; those that changed are passed over."""
+        held: list[Held] = []
+        for copy in copies:
+            with suppress(RefusedError, OSError):
+                keeper = self._hold(copy, size, is_victim=False)
+                if keeper.identity in {other.identity for other in held}:
+                    keeper.close()
+                else:
+                    held.append(keeper)
+            if len(held) == self._settings.copies:
+                break
+        return held
+
+    def _hold_all(self, group: PlannedGroup) -> list[Held]:
+        """Open the victims of a group; names of one file that were found apart come together."""
+        held: dict[tuple[int, int], Held] = {}
+        stays = {keeper.identity for keeper in group.keepers}
+        for copy in group.victims:
+            try:
+                if reason := self._hopeless.get(copy.seen.device):
+                    raise RefusedError(reason)
+                victim = self._hold(copy, group.size, is_victim=True)
+                if victim.identity in stays:
+                    self.tally.already.append(Refusal(copy.path, "is the same file as a copy that stays"))
+                    victim.close()
+                elif (first := held.get(victim.identity)) is not None:
+                    victim.close()
+                    first.copy = first.copy._replace(names=first.copy.names + copy.names)
+                else:
+                    held[victim.identity] = victim
+                    self._probe(victim)
+            except RefusedError as error:
+                self._refuse([copy], str(error))
+            except FileNotFoundError:
+                self.tally.already.append(Refusal(copy.path, "is gone"))
+            except OSError as error:
+                self._refuse([copy], said(error))
+        return [victim for victim in held.values() if victim.seen.device not in self._hopeless]
+
+    def _probe(self, victim: Held) -> None:
+        """Ask the action once for each volume whether it can work there at all."""
+        if victim.seen.device in self._probed:
+            return
+        try:
+            self._action.probe(victim)
+        except RefusedError as error:
+            self._hopeless[victim.seen.device] = str(error)
+            victim.close()
+            raise
+        self._probed.add(victim.seen.device)
+
+    def _hold(self, copy: Copy, size: int, *, is_victim: bool) -> Held:
+        try:
+            return hold(copy, size, self._folders, is_victim=is_victim)
+        except OSError as error:
+            if error.errno not in _TOO_MANY_OPEN or not self._batch.proven:
+                raise
+        self._flush()  # which closes files and folders
+        return hold(copy, size, self._folders, is_victim=is_victim)
+
+    def _too_few(self, count: int, keepers: Sequence[Copy]) -> str:
+        for keeper in keepers:
+            try:
+                looks.at(keeper.names[0].real)
+            except OSError as error:
+                return (
+                    f"only {count} of {self._settings.copies} copies would stay: one cannot be read ({error.strerror})"
+                )
+        return f"only {count} of {self._settings.copies} copies would stay: one is not what the report says any more"
+
+    def _refuse(self, copies: Sequence[Copy], reason: str) -> None:
+        self.tally.refused += [Refusal(name.path, reason) for copy in copies for name in copy.names]
+
+    def _advance(self, count: int) -> None:
+        self._read += count
+        self._progress.reach(self._read)
