@@ -210,7 +210,9 @@ class Acting:
 
     def _keepers_stand(self, proven: Proven) -> bool:
         """Return whether all copies that have to stay are there by their paths, as they were when they were read."""
-        return sum(keeper.is_by_its_path() for keeper in proven.keepers) >= max(1, self.copies)
+        free = not self.action.names_go
+        stand = sum(keeper.is_by_its_path(names_may_change=free) for keeper in proven.keepers)
+        return stand >= max(1, self.copies)
 
     def _settle_keeper(self, keeper: Held) -> None:
         """Have a keeper that was written a moment ago on the disk, before the only other copy of it goes."""

@@ -154,6 +154,8 @@ def _run(engine: Engine, written: Journal | None) -> None:
         if not tally.done:
             raise
         tally.stopped = str(error)
+    except OSError as error:  # none is known of; what was done by then has to be told
+        tally.stopped = f"{error.strerror} ({display.shown_text(str(error.filename or ''))})"
     if written is not None:
         tally.run = written.run
         try:

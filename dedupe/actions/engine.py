@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
-from dedupe.actions import looks
+from dedupe.actions import aliases, looks
 from dedupe.actions.acting import Acting, Proven
 from dedupe.actions.action import Action
 from dedupe.actions.holding import Folders, Held, RefusedError, hold
@@ -117,17 +117,19 @@ class Engine:
 
     def _prove(self, group: PlannedGroup) -> None:
         """Open, compare and put into the batch what is proven; each keeper that fails makes way for the next."""
-        keepers = list(group.keepers)
+        keepers, failed = list(group.keepers), ""
         while group.victims:
             victims = self._hold_all(group)
             held = self._keepers(keepers, group.size)
+            victims = self._apart(victims, held)
             try:
                 if len(held) < self._settings.copies or not held:
-                    self._refuse([v.copy for v in victims], self._too_few(len(held), group.keepers))
+                    self._refuse([v.copy for v in victims], failed or self._too_few(len(held), group.keepers))
                     return
                 if not victims:
                     return
-                if self._judge(group, held, victims):
+                failed = self._judge(group, held, victims)
+                if not failed:
                     held, victims = [], []  # the batch has them, or they are closed
                     return
             finally:
@@ -136,14 +138,15 @@ class Engine:
             keepers.remove(held[0].copy)
             group = replace(group, victims=tuple(v.copy for v in victims))
 
-    def _judge(self, group: PlannedGroup, keepers: Sequence[Held], victims: Sequence[Held]) -> bool:
-        """Compare, and put what is proven into the batch; return False where it is the keeper that fails."""
+    def _judge(self, group: PlannedGroup, keepers: Sequence[Held], victims: Sequence[Held]) -> str:
+        """Compare, and put what is proven into the batch; return why where it is the keeper that fails."""
         others = [*keepers[1:], *victims]
         hashers = self._hashers.start(group.algorithm, group.size)
         verdict = prove(keepers[0], others, hashers, self._advance)
         told = verdict.digests.get(group.algorithm)
         if verdict.keeper_failed or (group.digest is not None and told is not None and told != group.digest):
-            return False
+            why = verdict.keeper_failed or "it is not what the report says any more"
+            return f"the copy that stays cannot be counted on: {why}"
         good = [keepers[0]] + [k for n, k in enumerate(keepers[1:]) if n not in verdict.unequal]
         proven = []
         for place, victim in enumerate(victims, len(keepers) - 1):
@@ -158,10 +161,10 @@ class Engine:
         if not proven:
             for each in keepers:
                 each.close()
-            return True
+            return ""
         algorithm, digest = self._hashers.journalled(verdict.digests)
         self._add(Proven(list(keepers), good, proven, algorithm, digest))
-        return True
+        return ""
 
     def _add(self, proven: Proven) -> None:
         if not self._batch.proven:
@@ -191,16 +194,29 @@ class Engine:
     def _keepers(self, copies: Sequence[Copy], size: int) -> list[Held]:
         """Open as many keepers as have to stay, each another file; those that changed are passed over."""
         held: list[Held] = []
+        files = aliases.Files()
         for copy in copies:
             with suppress(RefusedError, OSError):
                 keeper = self._hold(copy, size, is_victim=False)
-                if keeper.identity in {other.identity for other in held}:
-                    keeper.close()
-                else:
+                if files.add(keeper.as_seen):
                     held.append(keeper)
+                else:
+                    keeper.close()
             if len(held) == self._settings.copies:
                 break
         return held
+
+    def _apart(self, victims: Sequence[Held], keepers: Sequence[Held]) -> list[Held]:
+        """Return the victims that are none of the keepers, as both are seen now."""
+        stays = aliases.Files(keeper.as_seen for keeper in keepers)
+        found = []
+        for victim in victims:
+            if stays.has(victim.as_seen):
+                self._refuse([victim.copy], aliases.SAID)
+                victim.close()
+            else:
+                found.append(victim)
+        return found
 
     def _hold_all(self, group: PlannedGroup) -> list[Held]:
         """Open the victims of a group; names of one file that were found apart come together."""

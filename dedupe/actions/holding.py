@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from dedupe.actions import looks
+from dedupe.actions.aliases import Seen
 from dedupe.actions.looks import Look
 from dedupe.actions.plan import Copy, Name, out_of_the_way
 from dedupe.storage import lease
@@ -77,6 +78,11 @@ class Held:
         """Return what tells one file from another."""
         return self.seen.identity
 
+    @property
+    def as_seen(self) -> Seen:
+        """Return it with its folder."""
+        return Seen(self.seen, self.name.folder)
+
     def folder(self, name: Name) -> FolderHandle:
         """Return the open folder of one of its names."""
         return self.folders.handle(name.folder)
@@ -96,12 +102,18 @@ class Held:
         except OSError:
             return False
 
-    def is_by_its_path(self) -> bool:
-        """Return whether it is still there by its path, looked up anew from the top."""
+    def is_by_its_path(self, *, names_may_change: bool) -> bool:
+        """Return whether it is still there by its path, looked up and opened anew from the top.
+
+        Args:
+            names_may_change: it may be given names meanwhile.  Else a new time of change means that somebody renamed
+                it, which is what is seen of a keeper that was the victim itself under another mount.
+        """
         try:
-            return looks.at(self.name.real).is_as(self.seen)
+            now = looks.anew(self.name.real)
         except OSError:
             return False
+        return now.is_as(self.seen) and (names_may_change or now.is_untouched_since(self.seen))
 
     def close(self) -> None:
         """Let writers in again and close the file."""

@@ -55,6 +55,14 @@ if sys.platform == "win32":
         regular = stat.S_ISREG(seen.st_mode) and not windows.is_junction_or_link(found.attributes, found.reparse_tag)
         return _look(found, is_regular=regular)
 
+    def anew(path: bytes) -> Look:
+        """Return a look at a regular file that is opened for it.
+
+        Raises:
+            OSError: it is not there, or may not be opened.
+        """
+        return at(path)
+
     def within(folder: int, name: bytes) -> Look:
         """Return a look at a name in an open folder; a link's own.
 
@@ -88,6 +96,20 @@ else:
             OSError: it is not there, or may not be looked at.
         """
         return _look(os.lstat(path))
+
+    def anew(path: bytes) -> Look:
+        """Return a look at a regular file that is opened for it, which asks programs and servers behind it anew.
+
+        A name alone may be answered from what the system remembers of a folder that changed behind its back.
+
+        Raises:
+            OSError: it is not there, or may not be opened.
+        """
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+        try:
+            return of_open(descriptor)
+        finally:
+            os.close(descriptor)
 
     def within(folder: int, name: bytes) -> Look:
         """Return a look at a name in an open folder; a symbolic link's own.

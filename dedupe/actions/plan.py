@@ -12,7 +12,8 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from dedupe.actions import held_back, looks
+from dedupe.actions import aliases, held_back, looks
+from dedupe.actions.aliases import Seen
 from dedupe.actions.held_back import Kind
 from dedupe.actions.looks import Look
 from dedupe.actions.marks import MarkedFile, MarkedGroup, Marks
@@ -56,6 +57,11 @@ class Copy(NamedTuple):
     def identity(self) -> tuple[int, int]:
         """Return what tells one file from another while both are there."""
         return self.seen.identity
+
+    @property
+    def as_seen(self) -> Seen:
+        """Return it with its folder."""
+        return Seen(self.seen, self.names[0].folder)
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,17 +237,20 @@ def _plan_group(plan: Plan, looked: _Looked, limits: Limits, kept: Collection[tu
     plan.refused += looked.refused
     plan.already += looked.already
     own = {copy.identity for copy in looked.keepers}
+    stays = aliases.Files(copy.as_seen for copy in looked.keepers)
     victims = []
     for victim in looked.victims:
         if victim.identity in own:
             plan.already.append(Refusal(victim.path, "is the same file as a copy that stays"))
+        elif stays.has(victim.as_seen):
+            plan.refused.append(Refusal(victim.path, aliases.SAID))
         elif reason := _held(victim, plan, limits, kept):
             plan.refused.append(Refusal(victim.path, reason))
         else:
             victims.append(victim)
-    if len(own) < limits.copies:
+    if len(stays) < limits.copies:
         spoilt = f": {looked.spoilt[0]}" if looked.spoilt else ""
-        reason = f"only {len(own)} of {limits.copies} copies would stay{spoilt}"
+        reason = f"only {len(stays)} of {limits.copies} copies would stay{spoilt}"
         plan.refused += [Refusal(victim.path, reason) for victim in victims]
     elif victims:
         group = looked.group

@@ -61,18 +61,29 @@ def prove(
     """Compare victims with their keeper, byte by byte; `advance` is told of bytes read."""
     verdict = Verdict({}, {})
     size = keeper.seen.size
-    if size <= _SMALL:
-        _whole(keeper, victims, hashers, verdict)
-        advance(size * (len(victims) + 1))
-    else:
-        _in_step(keeper, victims, hashers, verdict, advance)
-    if not keeper.is_undisturbed():
-        verdict.keeper_failed = verdict.keeper_failed or SHRANK
+    try:
+        if size <= _SMALL:
+            _whole(keeper, victims, hashers, verdict)
+            advance(size * (len(victims) + 1))
+        else:
+            _in_step(keeper, victims, hashers, verdict, advance)
+        if not keeper.is_undisturbed():
+            verdict.keeper_failed = verdict.keeper_failed or SHRANK
+    except OSError as error:  # of victims it is caught where they are read
+        verdict.keeper_failed = f"it cannot be read: {error.strerror}"
+        return verdict
     for place, victim in enumerate(victims):
-        if place not in verdict.unequal and not victim.is_undisturbed():
+        if place not in verdict.unequal and not _is_undisturbed(victim):
             verdict.unequal[place] = SHRANK
     verdict.digests = {name: hasher.digest() for name, hasher in hashers.items()}
     return verdict
+
+
+def _is_undisturbed(victim: Held) -> bool:
+    try:
+        return victim.is_undisturbed()
+    except OSError:  # such as a server that took it away
+        return False
 
 
 def _whole(keeper: Held, victims: Sequence[Held], hashers: dict[str, Hasher], verdict: Verdict) -> None:
