@@ -7,7 +7,6 @@ under a keeper's that was looked at after the victim had been set aside.
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -17,6 +16,7 @@ from dedupe.actions.action import Action, Item, NewKeeperError
 from dedupe.actions.holding import Folders, Held, RefusedError
 from dedupe.actions.interrupts import Deferred
 from dedupe.actions.journal import Journal
+from dedupe.actions.keepers import GONE, Keepers
 from dedupe.actions.records import Intent, Outcome, Result
 from dedupe.actions.reflink import AlreadySharedError
 from dedupe.actions.reread import reads_as
@@ -28,7 +28,7 @@ from dedupe.storage.rename import sync_folder
 
 LOOKED = "the copy that stays was not there any more when this one was set aside: it was put back"
 DISTURBED = "changed, or was opened for writing, after it was compared"
-_RECENT = 120  # seconds after which the system has written a file to the disk by itself
+NEW_KEEPER = "its copy has as many names as its volume allows: this one takes the names of the next ones"
 
 
 @dataclass(slots=True, eq=False)
@@ -66,8 +66,13 @@ class Acting:
     copies: int
     verify: bool
     _n: int = 0
+    _keepers: Keepers = field(init=False)
     _names: dict[Held, _Progress] = field(default_factory=dict)
     _file_systems: dict[int, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Begin to look after what stays."""
+        self._keepers = Keepers(self.action, self.copies)
 
     def act(self, batch: Sequence[Proven]) -> None:
         """Act on a batch, or, in a dry run, tell what would be done.
@@ -77,6 +82,7 @@ class Acting:
             KeyboardInterrupt: the user asked for the end meanwhile; what was begun is finished.
         """
         self._names = {victim: _Progress() for proven in batch for victim in proven.victims}
+        self._keepers.begin(keeper for proven in batch for keeper in proven.keepers)
         with Deferred() as asked:
             items = [(proven, item) for proven in batch for item in self._items(proven)]
             if self.journal is None:
@@ -178,7 +184,10 @@ class Acting:
                 if outcome.result is not Result.UNKNOWN:
                     self.action.abandon(item)
             lists = {Result.REFUSED: self.tally.refused, Result.FAILED: self.tally.failed}
-            lists.get(outcome.result, self.tally.unknown).append(Refusal(item.name.path, outcome.reason))
+            found = lists.get(outcome.result, self.tally.unknown)
+            if outcome.reason == NEW_KEEPER:  # a copy that stays, as it was meant to be
+                found = self.tally.already
+            found.append(Refusal(item.name.path, outcome.reason))
         journal.tell(outcome)
 
     def _tried(self, proven: Proven, item: Item) -> Outcome:
@@ -186,19 +195,21 @@ class Acting:
         try:
             if not self._names[item.victim].done and not item.victim.is_undisturbed():
                 raise RefusedError(DISTURBED)
-            if not self._keepers_stand(proven):
-                raise RefusedError("the copy that stays is not there any more")
+            if not self._keepers.stand(proven.keepers):
+                raise RefusedError(GONE)
             item.keeper = proven.keepers[0]
-            self._settle_keeper(item.keeper)
-            self.action.aside(item)
-            if not (self._keepers_stand(proven) and item.victim.is_at(*self.action.whereabouts(item))):
+            self._keepers.settle(proven.keepers)
+            try:
+                self.action.aside(item)
+            finally:
+                self._keepers.note_links(item)
+            if not (self._keepers.stand(proven.keepers) and item.victim.is_at(*self.action.whereabouts(item))):
                 raise RefusedError(LOOKED)
             self.action.commit(item)
         except NewKeeperError:
             copy = item.victim.copy
             proven.keepers[0] = replace(item.victim, copy=copy._replace(names=(item.name,)))
-            reason = "its copy has as many names as its volume allows: this one takes the names of the next ones"
-            return self._taken_back(item, Result.REFUSED, reason, None)
+            return self._taken_back(item, Result.REFUSED, NEW_KEEPER, None)
         except RefusedError as error:
             return self._taken_back(item, Result.REFUSED, str(error), None)
         except OSError as error:
@@ -208,18 +219,6 @@ class Acting:
             n=item.n, result=Result.DONE, freed=self._freed(item), inode=inode, reason=self._verified(proven, item)
         )
 
-    def _keepers_stand(self, proven: Proven) -> bool:
-        """Return whether all copies that have to stay are there by their paths, as they were when they were read."""
-        free = not self.action.names_go
-        stand = sum(keeper.is_by_its_path(names_may_change=free) for keeper in proven.keepers)
-        return stand >= max(1, self.copies)
-
-    def _settle_keeper(self, keeper: Held) -> None:
-        """Have a keeper that was written a moment ago on the disk, before the only other copy of it goes."""
-        if self.action.has_aside and time.time() - keeper.seen.modified_ns / 1e9 < _RECENT:
-            with suppress(OSError):
-                os.fsync(keeper.descriptor)
-
     def _taken_back(self, item: Item, result: Result, reason: str, code: int | None) -> Outcome:
         """Return the outcome of a name that was not acted on, after looking at both places that it can be at."""
         problem = ""
@@ -228,6 +227,8 @@ class Acting:
                 self.action.back(item)
         except OSError as error:
             problem = said(error)
+        finally:
+            self._keepers.note_links(item)
         if item.victim.is_at(*item.here):
             return Outcome(n=item.n, result=result, reason=reason, errno=code)
         place = self.action.whereabouts(item)

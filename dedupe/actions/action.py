@@ -59,12 +59,14 @@ class Action(Protocol):
         names_go: the names of victims disappear from where they are.
         one_volume: keeper and victim must lie on one volume.
         has_aside: the victim, or its successor, has a name of its own in the folder for the time of the act.
+        links: keepers are given names.
     """
 
     verb: str
     names_go: bool
     one_volume: bool
     has_aside: bool
+    links: bool
 
     def probe(self, victim: Held) -> None:
         """Look whether the action can ever work where a victim lies, before anything is read; changes nothing.

@@ -19,6 +19,7 @@ class Delete:
     names_go = True
     one_volume = False
     has_aside = True
+    links = False
 
     def probe(self, victim: Held) -> None:
         """Accept every volume: names can be removed wherever they can be made."""

@@ -8,10 +8,9 @@ from __future__ import annotations
 import errno
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
-from dedupe.actions import aliases, looks
+from dedupe.actions import aliases
 from dedupe.actions.acting import Acting, Proven
 from dedupe.actions.action import Action
 from dedupe.actions.holding import Folders, Held, RefusedError, hold
@@ -21,10 +20,15 @@ from dedupe.actions.proof import Hashers, prove
 from dedupe.actions.tally import Refusal, Tally
 from dedupe.actions.words import said
 from dedupe.progress import Progress
+from dedupe.storage import display
+from dedupe.storage.opening import open_files
 
 _AT_ONCE = 48  # victims that are read in step with their keeper
 _FILES = 64  # names of a batch, at most
 _SECONDS = 0.2  # that a proof may be old before it is acted on
+_LONG = 64 << 20  # bytes whose reading lasts about as long: nothing proven waits for more
+_NOT_COUNTED = "a copy that was to stay cannot be counted on"
+_OTHERS = 24  # files that are open anyway: streams, journal, trashes
 _TOO_MANY_OPEN = (errno.EMFILE, errno.ENFILE)
 
 
@@ -59,6 +63,11 @@ class _Batch:
     names: int = 0
     since: float = 0.0
 
+    @property
+    def is_due(self) -> bool:
+        """Return whether it is large enough, or its first proof old enough."""
+        return self.names >= _FILES or (self.names > 0 and time.monotonic() - self.since > _SECONDS)
+
 
 class Engine:
     """Carries a plan out.
@@ -79,6 +88,7 @@ class Engine:
         self._probed: set[int] = set()  # devices where it can
         self._hopeless: dict[int, str] = {}  # devices where the action cannot work, and why
         self._read = 0
+        self._at_once = max(1, min(_AT_ONCE, (open_files() - _OTHERS) // 3))  # with the batch that waits, and folders
 
     def run(self) -> Tally:
         """Do all of it, and return what it came to; the tally holds that too if an exception ends the run."""
@@ -101,8 +111,8 @@ class Engine:
             devices = dict.fromkeys(victim.seen.device for victim in group.victims)
             parts = [self._of_device(group, device) for device in devices]
         for part in parts:
-            for start in range(0, len(part.victims), _AT_ONCE):
-                yield replace(part, victims=part.victims[start : start + _AT_ONCE])
+            for start in range(0, len(part.victims), self._at_once):
+                yield replace(part, victims=part.victims[start : start + self._at_once])
 
     def _of_device(self, group: PlannedGroup, device: int) -> PlannedGroup:
         def order(keeper: Copy) -> tuple[bool, int]:
@@ -118,36 +128,41 @@ class Engine:
     def _prove(self, group: PlannedGroup) -> None:
         """Open, compare and put into the batch what is proven; each keeper that fails makes way for the next."""
         keepers, failed = list(group.keepers), ""
+        if group.size * (len(group.victims) + 1) > _LONG or self._batch.is_due:
+            self._flush()
         while group.victims:
             victims = self._hold_all(group)
-            held = self._keepers(keepers, group.size)
+            held, passed = self._keepers(keepers, group.size)
             victims = self._apart(victims, held)
             try:
                 if len(held) < self._settings.copies or not held:
-                    self._refuse([v.copy for v in victims], failed or self._too_few(len(held), group.keepers))
+                    self._refuse([v.copy for v in victims], failed or self._too_few(len(held), passed))
                     return
                 if not victims:
                     return
-                failed = self._judge(group, held, victims)
-                if not failed:
+                failed, bad = self._judge(group, held, victims)
+                if not bad:
                     held, victims = [], []  # the batch has them, or they are closed
                     return
             finally:
                 for each in (*held, *victims):
                     each.close()
-            keepers.remove(held[0].copy)
+            keepers = [keeper for keeper in keepers if keeper not in bad]
             group = replace(group, victims=tuple(v.copy for v in victims))
 
-    def _judge(self, group: PlannedGroup, keepers: Sequence[Held], victims: Sequence[Held]) -> str:
-        """Compare, and put what is proven into the batch; return why where it is the keeper that fails."""
+    def _judge(self, group: PlannedGroup, keepers: Sequence[Held], victims: Sequence[Held]) -> tuple[str, list[Copy]]:
+        """Compare, and put what is proven into the batch; else return which keepers fail, and why."""
         others = [*keepers[1:], *victims]
         hashers = self._hashers.start(group.algorithm, group.size)
         verdict = prove(keepers[0], others, hashers, self._advance)
         told = verdict.digests.get(group.algorithm)
-        if verdict.keeper_failed or (group.digest is not None and told is not None and told != group.digest):
-            why = verdict.keeper_failed or "it is not what the report says any more"
-            return f"the copy that stays cannot be counted on: {why}"
-        good = [keepers[0]] + [k for n, k in enumerate(keepers[1:]) if n not in verdict.unequal]
+        if not verdict.keeper_failed and group.digest is not None and told is not None and told != group.digest:
+            verdict.keeper_failed = "it is not what the report says any more"
+        if verdict.keeper_failed:
+            return f"{_NOT_COUNTED}: {verdict.keeper_failed}", [keepers[0].copy]
+        bad = [k.copy for n, k in enumerate(keepers[1:]) if n in verdict.unequal]
+        if bad:
+            return f"{_NOT_COUNTED}: it {verdict.unequal[min(verdict.unequal)]}", bad
         proven = []
         for place, victim in enumerate(victims, len(keepers) - 1):
             if place in verdict.unequal:
@@ -155,23 +170,20 @@ class Engine:
                 victim.close()
             else:
                 proven.append(victim)
-        if len(good) < self._settings.copies:
-            self._refuse([v.copy for v in proven], self._too_few(len(good), group.keepers))
-            proven = []
         if not proven:
             for each in keepers:
                 each.close()
-            return ""
+            return "", []
         algorithm, digest = self._hashers.journalled(verdict.digests)
-        self._add(Proven(list(keepers), good, proven, algorithm, digest))
-        return ""
+        self._add(Proven(list(keepers), list(keepers), proven, algorithm, digest))
+        return "", []
 
     def _add(self, proven: Proven) -> None:
         if not self._batch.proven:
             self._batch.since = time.monotonic()
         self._batch.proven.append(proven)
         self._batch.names += sum(len(victim.copy.names) for victim in proven.victims)
-        if self._batch.names >= _FILES or time.monotonic() - self._batch.since > _SECONDS:
+        if self._batch.is_due:
             self._flush()
 
     def _flush(self) -> None:
@@ -191,20 +203,28 @@ class Engine:
             proven.close()
         self._folders.close()
 
-    def _keepers(self, copies: Sequence[Copy], size: int) -> list[Held]:
-        """Open as many keepers as have to stay, each another file; those that changed are passed over."""
+    def _keepers(self, copies: Sequence[Copy], size: int) -> tuple[list[Held], str]:
+        """Open as many keepers as have to stay, each another file; those that changed are passed over.
+
+        Returns:
+            The keepers; and why the first that was passed over was.
+        """
         held: list[Held] = []
         files = aliases.Files()
+        reasons = []
         for copy in copies:
-            with suppress(RefusedError, OSError):
+            try:
                 keeper = self._hold(copy, size, is_victim=False)
-                if files.add(keeper.as_seen):
-                    held.append(keeper)
-                else:
-                    keeper.close()
+            except (RefusedError, OSError) as error:
+                reasons.append(f"{display.shown(copy.path)} {said(error)}")
+                continue
+            if files.add(keeper.as_seen):
+                held.append(keeper)
+            else:
+                keeper.close()
             if len(held) == self._settings.copies:
                 break
-        return held
+        return held, reasons[0] if reasons else ""
 
     def _apart(self, victims: Sequence[Held], keepers: Sequence[Held]) -> list[Held]:
         """Return the victims that are none of the keepers, as both are seen now."""
@@ -265,15 +285,9 @@ class Engine:
         self._flush()  # which closes files and folders
         return hold(copy, size, self._folders, is_victim=is_victim)
 
-    def _too_few(self, count: int, keepers: Sequence[Copy]) -> str:
-        for keeper in keepers:
-            try:
-                looks.at(keeper.names[0].real)
-            except OSError as error:
-                return (
-                    f"only {count} of {self._settings.copies} copies would stay: one cannot be read ({error.strerror})"
-                )
-        return f"only {count} of {self._settings.copies} copies would stay: one is not what the report says any more"
+    def _too_few(self, count: int, reason: str) -> str:
+        said_why = f": {reason}" if reason else ""
+        return f"only {count} of {self._settings.copies} copies would stay{said_why}"
 
     def _refuse(self, copies: Sequence[Copy], reason: str) -> None:
         self.tally.refused += [Refusal(name.path, reason) for copy in copies for name in copy.names]

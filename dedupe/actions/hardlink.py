@@ -28,6 +28,7 @@ class Hardlink:
     names_go = False
     one_volume = True
     has_aside = True
+    links = True
 
     def probe(self, victim: Held) -> None:
         """Refuse file systems that have no hard links."""

@@ -93,7 +93,7 @@ class Held:
 
     def is_undisturbed(self) -> bool:
         """Return whether nobody has changed it, or asked to write to it, since it was opened."""
-        return self.look().is_untouched_since(self.seen) and (not self.leased or lease.is_kept(self.descriptor))
+        return self.look().is_untouched_since(self.seen) and self.keeps_writers_away()
 
     def is_at(self, folder: FolderHandle, name: bytes) -> bool:
         """Return whether a name in an open folder is this very file, with the content that it was opened with."""
@@ -102,18 +102,22 @@ class Held:
         except OSError:
             return False
 
-    def is_by_its_path(self, *, names_may_change: bool) -> bool:
+    def is_by_its_path(self, expected: Look) -> bool:
         """Return whether it is still there by its path, looked up and opened anew from the top.
 
         Args:
-            names_may_change: it may be given names meanwhile.  Else a new time of change means that somebody renamed
-                it, which is what is seen of a keeper that was the victim itself under another mount.
+            expected: as it was seen last.  A new time of change means that somebody wrote to it, or renamed it, which
+                is what is seen of a keeper that was the victim itself under another mount.
         """
         try:
             now = looks.anew(self.name.real)
         except OSError:
             return False
-        return now.is_as(self.seen) and (names_may_change or now.is_untouched_since(self.seen))
+        return now.is_untouched_since(expected) and self.keeps_writers_away()
+
+    def keeps_writers_away(self) -> bool:
+        """Return whether nobody has asked to write to it since it was opened, as far as the system tells."""
+        return not self.leased or lease.is_kept(self.descriptor)
 
     def close(self) -> None:
         """Let writers in again and close the file."""

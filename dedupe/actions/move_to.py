@@ -30,6 +30,7 @@ class MoveTo:
     names_go = True
     one_volume = False
     has_aside = False
+    links = False
 
     def __init__(self, target: bytes, roots: Sequence[bytes], folders: Folders) -> None:
         self._target, self._folders = os.path.realpath(absolute(target)), folders
@@ -87,7 +88,7 @@ class MoveTo:
         """Do nothing more: all folders that it changes are open, and are synced with the others."""
 
     def _path(self, item: Item) -> bytes:
-        root = item.victim.copy.root
+        root = item.name.root
         top, path = os.path.join(root, b""), item.name.path
         below = path[len(top) :] if path.startswith(top) else os.path.basename(path)
         return os.path.join(self._target, self._places[root], below)

@@ -33,6 +33,7 @@ class Name(NamedTuple):
     path: bytes
     folder: bytes  # without symbolic links
     name: bytes
+    root: bytes = b""  # as the report has it
 
     @property
     def real(self) -> bytes:
@@ -44,7 +45,6 @@ class Copy(NamedTuple):
     """One physical file of a group."""
 
     names: tuple[Name, ...]  # all real names that are known
-    root: bytes  # as the report has it
     seen: Look
     symlinks: tuple[bytes, ...]
 
@@ -163,10 +163,10 @@ class _Places:
         root = self.root_of(path)
         if path == root:
             folder, name = os.path.split(absolute(path))
-            return Name(path, os.path.realpath(folder), name)
+            return Name(path, os.path.realpath(folder), name, root)
         below, name = os.path.split(path[len(os.path.join(root, b"")) :])
         real = self._real[root]
-        return Name(path, os.path.join(real, below) if below else real, name)
+        return Name(path, os.path.join(real, below) if below else real, name, root)
 
 
 class _Looked:
@@ -207,7 +207,7 @@ class _Looked:
 
     def _look(self, file: MarkedFile) -> Copy:
         names = tuple(map(self._places.name, file.real_names))
-        return Copy(names, self._places.root_of(file.path), looks.at(names[0].real), file.symlinks)
+        return Copy(names, looks.at(names[0].real), file.symlinks)
 
     def _unfit(self, copy: Copy) -> str | None:
         """Return why a file is neither keeper nor victim, or None."""

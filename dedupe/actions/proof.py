@@ -111,7 +111,7 @@ def _in_step(
     size = keeper.seen.size
     window = max(_STEP, min(_WINDOW, _IN_MEMORY // (len(victims) + 1)) // _STEP * _STEP)
     with ExitStack() as stack:
-        readers = [PlainReader(os.dup(held.descriptor)) for held in (keeper, *victims)]
+        readers = [PlainReader(held.descriptor, closes=False) for held in (keeper, *victims)]
         for reader in readers:
             stack.callback(reader.close)
         for held in (keeper, *victims):

@@ -20,6 +20,7 @@ class Reflink:
     names_go = False
     one_volume = False  # subvolumes of btrfs share blocks, though they look like volumes: the kernel says
     has_aside = False
+    links = False
 
     def probe(self, victim: Held) -> None:
         """Refuse file systems that cannot share blocks, by a trial with two unnamed files."""

@@ -23,6 +23,7 @@ class ToTrash:
     names_go = True
     one_volume = False
     has_aside = False
+    links = False
 
     def __init__(self, trashes: Trashes) -> None:
         self._trashes = trashes

@@ -59,10 +59,11 @@ SERVED = frozenset(
 )
 
 # Their files lie on a disk of their own, or in memory: no other mount of another device shows the same ones.
-_OWN_FILES = frozenset(
-    "apfs bcachefs btrfs erofs exfat ext2 ext3 ext4 f2fs fuseblk hfs hfsplus iso9660 jfs nilfs2 ntfs ntfs3 ramfs refs "
-    "reiserfs squashfs tmpfs udf vfat xfs zfs".split()
-)
+_OWN_FILES = frozenset({
+    *("apfs", "bcachefs", "btrfs", "erofs", "exfat", "ext2", "ext3", "ext4", "f2fs", "fuseblk", "hfs", "hfsplus"),
+    *("iso9660", "jfs", "nilfs2", "ntfs", "ntfs3", "ramfs", "refs", "reiserfs", "squashfs", "tmpfs", "udf", "vfat"),
+    *("xfs", "zfs"),
+})  # fmt: skip
 
 
 def is_pseudo(kind: bytes) -> bool:

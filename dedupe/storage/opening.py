@@ -181,6 +181,16 @@ else:
         return here
 
 
+def open_files() -> int:
+    """Return how many files this process may have open at a time."""
+    if sys.platform == "win32":
+        return 512  # of the C library; nobody lowers it
+    import resource
+
+    soft = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    return 1 << 20 if soft == resource.RLIM_INFINITY else soft
+
+
 def _below(real: bytes, path: bytes, root: bytes) -> bytes:
     """Return a path with its root in another form; refuse one that does not lie below the root or steps back."""
     separator = os.fsencode(os.sep)
