@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 from dedupe.actions import looks
-from dedupe.actions.action import Action, Item, NewKeeperError
+from dedupe.actions.action import Action, Item, NewKeeperError, PlaceTakenError
 from dedupe.actions.holding import Folders, Held, RefusedError
 from dedupe.actions.interrupts import Deferred
 from dedupe.actions.journal import Journal
@@ -68,7 +68,7 @@ class Acting:
     _n: int = 0
     _keepers: Keepers = field(init=False)
     _names: dict[Held, _Progress] = field(default_factory=dict)
-    _file_systems: dict[int, str] = field(default_factory=dict)
+    _volumes: dict[int, volumes.Volume] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Begin to look after what stays."""
@@ -140,8 +140,9 @@ class Acting:
     def _intent(self, proven: Proven, item: Item) -> Intent:
         victim, name = item.victim, item.name
         device = victim.seen.device
-        if device not in self._file_systems:
-            self._file_systems[device] = volumes.locate(name.folder, device).volume.file_system
+        if device not in self._volumes:
+            self._volumes[device] = volumes.locate(name.folder, device).volume
+        volume = self._volumes[device]
         return Intent(
             n=item.n,
             verb=self.action.verb,
@@ -161,7 +162,8 @@ class Acting:
             target=item.target,
             temporary=item.aside.name if self.action.has_aside else None,
             info=item.info,
-            file_system=self._file_systems[device],
+            file_system=volume.file_system,
+            volume=volume.id,
         )
 
     def _one(self, proven: Proven, item: Item, journal: Journal) -> None:
@@ -172,7 +174,7 @@ class Acting:
                 n=item.n, result=Result.REFUSED, reason="another name of the same file could not be acted on"
             )
         else:
-            outcome = self._tried(proven, item)
+            outcome = self._tried(proven, item, journal)
         if outcome.result is Result.DONE:
             self._count(item)
             self.tally.freed += outcome.freed
@@ -190,7 +192,7 @@ class Acting:
             found.append(Refusal(item.name.path, outcome.reason))
         journal.tell(outcome)
 
-    def _tried(self, proven: Proven, item: Item) -> Outcome:
+    def _tried(self, proven: Proven, item: Item, journal: Journal) -> Outcome:
         """Set aside, look, and commit or put back."""
         try:
             if not self._names[item.victim].done and not item.victim.is_undisturbed():
@@ -199,10 +201,7 @@ class Acting:
                 raise RefusedError(GONE)
             item.keeper = proven.keepers[0]
             self._keepers.settle(proven.keepers)
-            try:
-                self.action.aside(item)
-            finally:
-                self._keepers.note_links(item)
+            self._aside(proven, item, journal)
             if not (self._keepers.stand(proven.keepers) and item.victim.is_at(*self.action.whereabouts(item))):
                 raise RefusedError(LOOKED)
             self.action.commit(item)
@@ -218,6 +217,20 @@ class Acting:
         return Outcome(
             n=item.n, result=Result.DONE, freed=self._freed(item), inode=inode, reason=self._verified(proven, item)
         )
+
+    def _aside(self, proven: Proven, item: Item, journal: Journal) -> None:
+        """Set a name aside; where somebody took its place meanwhile, another is chosen and journalled first."""
+        try:
+            while True:
+                try:
+                    self.action.aside(item)
+                except PlaceTakenError:
+                    self.action.prepare(item)
+                    journal.intend([self._intent(proven, item)])
+                else:
+                    return
+        finally:
+            self._keepers.note_links(item)
 
     def _taken_back(self, item: Item, result: Result, reason: str, code: int | None) -> Outcome:
         """Return the outcome of a name that was not acted on, after looking at both places that it can be at."""

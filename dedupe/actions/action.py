@@ -51,6 +51,10 @@ class NewKeeperError(Exception):
     """The keeper takes no further names: this victim, which has been proven equal, becomes the next keeper."""
 
 
+class PlaceTakenError(Exception):
+    """Somebody took the place that was chosen; nothing was done yet, and `prepare` chooses another."""
+
+
 class Action(Protocol):
     """One way of acting.  `aside` may be taken back by `back` until `commit`; nothing ever replaces a name.
 
@@ -83,7 +87,7 @@ class Action(Protocol):
         """
 
     def prepare(self, item: Item) -> None:
-        """Choose, and where that must be, reserve the place that a name goes to.
+        """Choose the place that a name goes to; what is made here is empty folders.
 
         Raises:
             RefusedError or OSError: there is none.
@@ -97,6 +101,7 @@ class Action(Protocol):
 
         Raises:
             NewKeeperError: the keeper takes no more names.
+            PlaceTakenError: the place is not free any more.
             RefusedError or OSError: it cannot be done.
         """
 
@@ -122,15 +127,41 @@ def temporary(run: str, n: int) -> bytes:
     return ASIDE + f"{run}-{n}".encode()
 
 
-def move(victim: Held, source: Spot, target: Spot) -> None:
+def second_name(run: str, n: int, *, back: bool = False) -> bytes:
+    """Return the name that the n-th name of a run has for a moment where a rename is made of links.
+
+    Args:
+        run: its name.
+        n: the number of the name.
+        back: it is renamed back to where it was.
+    """
+    return temporary(run, n) + (b"b" if back else b"a")
+
+
+def move(item: Item, source: Spot, target: Spot, *, back: bool = False) -> None:
     """Rename a victim: on Windows by its handle, which nothing can be swapped under; never over another name.
+
+    Args:
+        item: the victim's.
+        source: where it is.
+        target: where it is to be.
+        back: that is where it was.
 
     Raises:
         FileExistsError: something has that name.
         OSError: it was not renamed.
     """
     if sys.platform == "win32":
-        windows_acts.move_open(victim.descriptor, windows_acts.at(target.folder, target.name))
+        windows_acts.move_open(item.victim.descriptor, windows_acts.at(target.folder, target.name))
     else:
-        del victim
-        rename_no_replace(source.name, target.name, source_dir=source.folder, target_dir=target.folder)
+        rename(source, target, second_name(item.run, item.n, back=back))
+
+
+def rename(source: Spot, target: Spot, second: bytes) -> None:
+    """Give a file another name, never over another one; see `rename_no_replace`.
+
+    Raises:
+        FileExistsError: something has that name.
+        OSError: it was not renamed.
+    """
+    rename_no_replace(source.name, target.name, source_dir=source.folder, target_dir=target.folder, second=second)

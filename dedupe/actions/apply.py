@@ -3,8 +3,8 @@
 ```python
 marks = dedupe.actions.marks.read(data, "marks.json")
 order = Order(action=ActionName.TRASH)
-prepared = prepare(marks, order)
-tally = carry_out(prepared, dedupe.actions.journal.default_folder())
+prepared = prepare(marks, order, dedupe.actions.journal.default_folder())
+tally = carry_out(prepared)
 ```
 """
 
@@ -96,25 +96,38 @@ class Prepared:
     marks: Marks
     order: Order
     plan: Plan
+    folder: str  # where journals lie
+    notes: tuple[str, ...] = ()  # what became of runs that were killed
 
 
-def prepare(marks: Marks, order: Order) -> Prepared:
-    """Return the plan for marks; changes nothing and reads no content.
+def prepare(marks: Marks, order: Order, folder: str) -> Prepared:
+    """Return the plan for marks, after putting back what killed runs left in the middle; reads no content.
+
+    Args:
+        marks: what is to be acted on.
+        order: how; in a dry run nothing is put back either.
+        folder: where journals lie.
 
     Raises:
         UsageError: the marks are refused as a whole.
+        NothingUsableError: the journals cannot be read.
     """
+    known = runs.all_runs(folder)
+    notes = [f"{display.shown(each.path)}: {each.reason}" for each in known.unreadable]
+    if not order.dry_run:
+        notes += settle.settle_all(known.runs).notes()
+    elif count := settle.unsettled(known.runs):
+        notes.append(f"Names that killed runs left in the middle, and that come first: {count:,}.")
     names_go = order.action not in (ActionName.REFLINK, ActionName.HARDLINK)
     limits = Limits(copies=order.copies, target=order.target, also=order.also, names_go=names_go)
-    return Prepared(marks, order, plan.make(marks, limits))
+    return Prepared(marks, order, plan.make(marks, limits), folder, tuple(notes))
 
 
-def carry_out(prepared: Prepared, folder: str, progress: Progress | None = None) -> Tally:
-    """Carry a plan out; what killed runs left in the middle is put back first.
+def carry_out(prepared: Prepared, progress: Progress | None = None) -> Tally:
+    """Carry a plan out.
 
     Args:
         prepared: the plan.
-        folder: where journals lie.
         progress: is told of bytes read.
 
     Raises:
@@ -122,19 +135,18 @@ def carry_out(prepared: Prepared, folder: str, progress: Progress | None = None)
         NothingUsableError: the journal cannot be written; nothing was done.
     """
     order = prepared.order
-    left = [] if order.dry_run else settle.settle_all(runs.all_runs(folder))
     with ExitStack() as stack:
         folders = Folders()
         stack.callback(folders.close)
         action = _action(prepared, folders, stack)
         written = None
         if prepared.plan.groups and not order.dry_run:
-            written = stack.enter_context(_journal(prepared, folder))
+            written = stack.enter_context(_journal(prepared))
         hashers = Hashers(_backends(prepared.marks))
         means = Means(folders=folders, journal=written, hashers=hashers, progress=progress or Silent())
         engine = Engine(prepared.plan, action, Settings(copies=order.copies, verify=order.verify), means)
         tally = engine.tally
-        tally.unknown += left
+        tally.notes += prepared.notes
         _run(engine, written)
         if isinstance(action, ToTrash):
             tally.places += action.places()
@@ -175,7 +187,7 @@ def _action(prepared: Prepared, folders: Folders, stack: ExitStack) -> Action:
     return Hardlink() if name is ActionName.HARDLINK else Reflink()
 
 
-def _journal(prepared: Prepared, folder: str) -> Journal:
+def _journal(prepared: Prepared) -> Journal:
     order = prepared.order
     options: dict[str, Any] = {
         "target": None if order.target is None else display.text(order.target),
@@ -183,7 +195,7 @@ def _journal(prepared: Prepared, folder: str) -> Journal:
         "also": sorted(order.also),
         "verify": order.verify,
     }
-    return Journal(folder, str(order.action), options, marks_sha256=prepared.marks.sha256)
+    return Journal(prepared.folder, str(order.action), options, marks_sha256=prepared.marks.sha256)
 
 
 def _backends(marks: Marks) -> dict[str, Backend]:

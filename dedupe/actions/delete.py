@@ -35,7 +35,7 @@ class Delete:
 
     def aside(self, item: Item) -> None:
         """Rename the victim within its folder."""
-        move(item.victim, item.here, item.aside)
+        move(item, item.here, item.aside)
 
     def whereabouts(self, item: Item) -> Spot:
         """Return its temporary name."""
@@ -47,7 +47,7 @@ class Delete:
 
     def back(self, item: Item) -> None:
         """Give the victim its name back."""
-        move(item.victim, item.aside, item.here)
+        move(item, item.aside, item.here, back=True)
 
     def sync(self) -> None:
         """Do nothing more: all folders that it changes are open, and are synced with the others."""

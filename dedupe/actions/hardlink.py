@@ -52,7 +52,7 @@ class Hardlink:
         """Put a link to the keeper in the victim's place, and the victim aside."""
         here, aside = item.here, item.aside
         if not can_exchange(item.victim):
-            move(item.victim, here, aside)
+            move(item, here, aside)
             self._link(item, here)
             return
         self._link(item, aside)
@@ -94,11 +94,11 @@ class Hardlink:
             return  # nothing left its place
         if set_aside.identity != item.keeper.identity:
             if not _is_object(item.keeper, here):
-                move(item.victim, aside, here)
+                move(item, aside, here, back=True)
                 return
             if not can_exchange(item.victim):
                 unlink_at(*here)
-                move(item.victim, aside, here)
+                move(item, aside, here, back=True)
                 return
             exchange(aside.name, here.name, a_dir=aside.folder, b_dir=here.folder)
         if _is_object(item.keeper, aside):

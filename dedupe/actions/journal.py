@@ -11,10 +11,10 @@ import errno
 import json
 import os
 import platform
-import secrets
+import re
 import sys
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
@@ -27,6 +27,8 @@ from dedupe.version import __version__
 SCHEMA = "dedupe-journal/1"
 ENDING = ".jsonl"
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
+_LENGTH = 8  # of a run's name: milliseconds until 2059
+_NAME = re.compile(rf"[0-9a-z]{{{_LENGTH}}}{re.escape(ENDING)}")
 _LOCKED_BYTE = 1 << 62  # beyond any journal: where Windows' lock keeps nobody from reading
 
 if sys.platform == "win32":
@@ -60,6 +62,7 @@ class Journal:
         self, folder: str, action: str, options: Mapping[str, Any], *, marks_sha256: str = "", undoes: str = ""
     ) -> None:
         self._folder = folder
+        _check_owner(folder)
         with self._needed():
             os.makedirs(folder, mode=0o700, exist_ok=True)
             self.run, self._file = _create(folder)
@@ -86,6 +89,8 @@ class Journal:
                 sync_folder(os.fsencode(folder))
         except BaseException:
             os.close(self._file)
+            with contextlib.suppress(OSError):
+                os.unlink(self.path)  # nothing was begun
             raise
 
     def intend(self, intents: Iterable[Intent]) -> None:
@@ -110,7 +115,7 @@ class Journal:
     def end(self, totals: Mapping[str, Any]) -> None:
         """Write the foot: the run has come to its end."""
         with self._needed():
-            self.put([{"kind": "foot", "ended": now(), "totals": dict(totals)}])
+            self.put([foot(totals)])
             self.sync()
 
     def put(self, objects: Iterable[Mapping[str, Any]]) -> None:
@@ -129,7 +134,8 @@ class Journal:
         except OSError as error:
             where = display.shown_text(self._folder)
             raise NothingUsableError(
-                f"The journal in {where} cannot be written: {error.strerror}. Without it nothing is done."
+                f"The journal in {where} cannot be written: {error.strerror}. Without it nothing is done: "
+                "make room there, or set XDG_STATE_HOME to a folder that can be written."
             ) from error
 
     def __enter__(self) -> Journal:
@@ -150,48 +156,92 @@ def write_all(descriptor: int, data: bytes) -> None:
         data = data[os.write(descriptor, data) :]
 
 
-def append(path: str, outcomes: Iterable[Outcome]) -> None:
-    """Add outcomes to the journal of a run that was killed; what it wrote last may be torn.
+@contextlib.contextmanager
+def taken(path: str) -> Iterator[int | None]:
+    """Hold the lock of a run that was killed, so that nobody else settles it; None if it is alive, or held.
+
+    Raises:
+        OSError: the journal cannot be opened.
+    """
+    descriptor = os.open(path, os.O_RDWR | os.O_APPEND | getattr(os, "O_BINARY", 0))
+    try:
+        try:
+            _lock(descriptor)
+        except OSError as error:
+            if error.errno not in (errno.EACCES, errno.EAGAIN, errno.EDEADLK):
+                raise
+            yield None
+        else:
+            yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def append(descriptor: int, objects: Iterable[Mapping[str, Any]]) -> None:
+    """Add lines to the journal of a run that was killed; what it wrote last may be torn.
 
     Raises:
         OSError: it cannot be written.
     """
-    descriptor = os.open(path, os.O_RDWR | os.O_APPEND | getattr(os, "O_BINARY", 0))
-    try:
-        end = os.lseek(descriptor, 0, os.SEEK_END)
-        os.lseek(descriptor, max(end - 1, 0), os.SEEK_SET)
-        torn = end > 0 and os.read(descriptor, 1) != b"\n"
-        lines = b"".join(json.dumps(outcome.as_object()).encode() + b"\n" for outcome in outcomes)
-        write_all(descriptor, (b"\n" if torn else b"") + lines)
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    end = os.lseek(descriptor, 0, os.SEEK_END)
+    os.lseek(descriptor, max(end - 1, 0), os.SEEK_SET)
+    torn = end > 0 and os.read(descriptor, 1) != b"\n"
+    lines = b"".join(json.dumps(each).encode() + b"\n" for each in objects)
+    write_all(descriptor, (b"\n" if torn else b"") + lines)
+    os.fsync(descriptor)
+
+
+def foot(totals: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the line that ends a journal."""
+    return {"kind": "foot", "ended": now(), "totals": dict(totals)}
 
 
 def is_alive(path: str) -> bool:
     """Return whether the run that writes a journal is still at work."""
     try:
-        descriptor = os.open(path, os.O_RDWR)
+        with taken(path) as descriptor:
+            return descriptor is None
     except OSError:
         return False
-    try:
-        _lock(descriptor)
-    except OSError as error:
-        return error.errno in (errno.EACCES, errno.EAGAIN, errno.EDEADLK)
-    finally:
-        os.close(descriptor)
-    return False
 
 
 def _create(folder: str) -> tuple[str, int]:
-    """Return a run's name, which sorts by time, and its new file."""
+    """Return a run's name, which sorts behind all that are there, whatever the clock says, and its new file."""
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | getattr(os, "O_BINARY", 0)
+    last = max((int(name.removesuffix(ENDING), 36) for name in names(folder)), default=0)
+    number = max(time.time_ns() // 1_000_000, last + 1)
     while True:
-        run = _in_36(int(time.time()))[-6:].rjust(6, "0") + _in_36(secrets.randbelow(36 * 36)).rjust(2, "0")
+        run = _in_36(number).rjust(_LENGTH, "0")
         try:
             return run, os.open(os.path.join(folder, run + ENDING), flags, 0o600)
         except FileExistsError:
-            continue
+            number += 1
+
+
+def names(folder: str) -> list[str]:
+    """Return the names of all journals in a folder, the oldest first.
+
+    Raises:
+        OSError: the folder cannot be read.
+    """
+    return sorted(name for name in os.listdir(folder) if _NAME.fullmatch(name))
+
+
+def _check_owner(folder: str) -> None:
+    """Refuse to make folders in another user's home, as `sudo` can leave it: its owner could not use them.
+
+    Raises:
+        NothingUsableError: that would be done.
+    """
+    if sys.platform == "win32" or os.path.isdir(folder):
+        return
+    above = folder
+    while not os.path.isdir(above) and above != os.path.dirname(above):
+        above = os.path.dirname(above)
+    if os.stat(above).st_uid not in (os.geteuid(), 0):
+        raise NothingUsableError(
+            f"{display.shown_text(above)} is another user's folder: run this without sudo, or with `sudo -H`."
+        )
 
 
 def _in_36(number: int) -> str:

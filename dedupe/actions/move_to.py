@@ -70,7 +70,7 @@ class MoveTo:
 
     def aside(self, item: Item) -> None:
         """Rename the victim into its place."""
-        move(item.victim, item.here, self.whereabouts(item))
+        move(item, item.here, self.whereabouts(item))
 
     def whereabouts(self, item: Item) -> Spot:
         """Return its place in the target."""
@@ -82,7 +82,7 @@ class MoveTo:
 
     def back(self, item: Item) -> None:
         """Rename it back."""
-        move(item.victim, self.whereabouts(item), item.here)
+        move(item, self.whereabouts(item), item.here, back=True)
 
     def sync(self) -> None:
         """Do nothing more: all folders that it changes are open, and are synced with the others."""

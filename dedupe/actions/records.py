@@ -42,7 +42,7 @@ class Intent:
         target: where the name goes, None if it goes nowhere.
         temporary: the name in the same folder that the victim or its successor has for a moment, None for none.
         info: the record of a trash that belongs to the target, None for none.
-        file_system: that the victim lies on.
+        file_system: that the victim lies on; volume: its id.
         undoes: of an undo, the number of the intent that it takes back.
     """
 
@@ -65,6 +65,7 @@ class Intent:
     temporary: bytes | None = None
     info: bytes | None = None
     file_system: str = ""
+    volume: str = ""
     undoes: int = 0
 
     def as_object(self) -> dict[str, Any]:
@@ -107,6 +108,7 @@ class Intent:
             temporary=_maybe(line, "temporary"),
             info=_maybe(line, "info"),
             file_system=str(line.get("file_system", "")),
+            volume=str(line.get("volume", "")),
             undoes=int(line.get("undoes", 0)),
         )
 

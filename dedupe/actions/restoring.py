@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import os
+import sys
 from contextlib import suppress
 from typing import Any
 
 from dedupe.actions.action import Spot
 from dedupe.actions.holding import RefusedError
 from dedupe.actions.journal import write_all
+from dedupe.actions.places import Place, look_at
 from dedupe.actions.reread import digest_of
 from dedupe.storage import metadata, sharing
 from dedupe.storage.opening import create_new, open_nofollow, unlink_at
+from dedupe.storage.rename import NOT_OFFERED, exchange
+
+if sys.platform == "win32":
+    from dedupe.storage import windows_acts
 
 _BLOCK = 1 << 20
 CHANGED = "its copy does not have the content any more that the journal says"
@@ -68,3 +74,31 @@ def _remove(target: Spot) -> None:
     """Remove a file that was made a moment ago, under a name that only this run has."""
     with suppress(OSError):
         unlink_at(*target)
+
+
+def put_over(source: Spot, target: Place) -> None:
+    """Give a file the name of another that has the same content, and that one's name up.
+
+    Both are exchanged, so that what had the name can be looked at before it goes; where the file system exchanges
+    nothing, one step replaces it.
+
+    Raises:
+        RefusedError: something else took the name meanwhile; it has it still.
+        OSError: it was not done.
+    """
+    name, folder = target.spot.name, target.spot.folder
+    try:
+        exchange(source.name, name, a_dir=source.folder, b_dir=folder)
+    except OSError as error:
+        if error.errno not in NOT_OFFERED:
+            raise
+        if sys.platform == "win32":
+            os.replace(windows_acts.at(*source), windows_acts.at(*target.spot))
+        else:
+            os.replace(source.name, name, src_dir_fd=source.folder, dst_dir_fd=folder)
+        return
+    there = look_at(source)
+    if there.look is None or target.look is None or there.look.identity != target.look.identity:
+        exchange(source.name, name, a_dir=source.folder, b_dir=folder)
+        raise RefusedError("something else took its name meanwhile")
+    unlink_at(*source)

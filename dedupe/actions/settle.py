@@ -6,80 +6,158 @@ Only names that a journal knows are touched.  Where it cannot be told what a nam
 from __future__ import annotations
 
 import os
-import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
+from dataclasses import dataclass, field
 
 from dedupe.actions import journal
-from dedupe.actions.action import Spot
+from dedupe.actions.action import Spot, second_name
 from dedupe.actions.holding import Folders, RefusedError
-from dedupe.actions.places import Place, look_at, place
+from dedupe.actions.places import GoneError, Place, check_volume, look_at, place
 from dedupe.actions.records import Intent, Outcome, Result
+from dedupe.actions.restoring import put_over
 from dedupe.actions.runs import Run
 from dedupe.actions.tally import Refusal
+from dedupe.actions.trash_slots import tells_of
+from dedupe.actions.words import said
 from dedupe.storage import display
 from dedupe.storage.opening import unlink_at
-from dedupe.storage.rename import NOT_OFFERED, exchange, rename_no_replace, sync_folder
+from dedupe.storage.rename import rename_no_replace, sync_folder
 
-if sys.platform == "win32":
-    from dedupe.storage import windows_acts
+_LISTED = 5  # names that are told of each kind
 
 
-def settle_all(runs: Sequence[Run]) -> list[Refusal]:
-    """Put back what killed runs left in the middle; return what could not be settled.
+@dataclass(slots=True)
+class Settled:
+    """What became of names that killed runs had left in the middle."""
 
-    The runs are brought up to date.
-    """
-    left = []
+    put_back: list[Refusal] = field(default_factory=list)
+    left: list[Refusal] = field(default_factory=list)  # could not be settled: the reason says where they lie
+    by_run: dict[str, list[Refusal]] = field(default_factory=dict)  # of these, those of each run
+
+    def left_of(self, run: Run) -> list[Refusal]:
+        """Return what could not be settled of one run."""
+        return self.by_run.get(run.name, [])
+
+    def notes(self) -> Iterator[str]:
+        """Yield it for people, to whom it is news: it happened in another run."""
+        for found, word in ((self.put_back, "put back"), (self.left, "left as they are")):
+            if found:
+                yield f"A run was killed in the middle; {len(found):,} of its names were {word}:"
+                yield from (f"  {display.shown(each.path)}: {each.reason}" for each in found[:_LISTED])
+                if len(found) > _LISTED:
+                    yield f"  ... and {len(found) - _LISTED:,} more"
+
+
+def settle_all(runs: Iterable[Run]) -> Settled:
+    """Put back what killed runs left in the middle; the runs are brought up to date."""
+    found = Settled()
     for run in runs:
-        if run.open_intents and not journal.is_alive(run.path):
-            left += settle(run)
-    return left
+        if run.foot is not None:
+            continue
+        try:
+            with journal.taken(run.path) as descriptor:
+                if descriptor is None:
+                    continue  # at work, or being settled by another
+                run.read_again()
+                if run.foot is None:
+                    one = _settle(run, descriptor)
+                    found.put_back += one.put_back
+                    found.left += one.left
+                    found.by_run[run.name] = one.left
+        except OSError as error:
+            found.left.append(Refusal(os.fsencode(run.path), f"this journal cannot be used: {error.strerror}"))
+    return found
 
 
-def settle(run: Run) -> list[Refusal]:
-    """Put back what one killed run left in the middle, newest first; return what could not be settled."""
-    left, outcomes = [], []
+def unsettled(runs: Iterable[Run]) -> int:
+    """Return how many names killed runs have left in the middle."""
+    return sum(len(run.open_intents) for run in runs if run.foot is None and not journal.is_alive(run.path))
+
+
+def _settle(run: Run, descriptor: int) -> Settled:
+    """Put back what one killed run left in the middle, newest first."""
+    found = Settled()
+    outcomes = []
     folders = Folders()
+    is_settled = True
     try:
         for intent in reversed(run.open_intents):
             try:
-                outcome = _HOW[intent.verb.removeprefix("undo-")](intent, folders)
-            except RefusedError as error:
-                outcome = _unknown(intent, str(error))
-            except OSError as error:  # its volume may be away: a later run looks again
-                left.append(Refusal(intent.shown, f"was being acted on when a run was killed: {error.strerror}"))
+                outcome = _outcome_of(run, intent, folders)
+            except OSError as error:  # a later run looks again
+                is_settled = False
+                where = f"run {run.name} of {run.started} was killed while it acted on it"
+                found.left.append(Refusal(intent.shown, f"{where}: {error.strerror}"))
                 continue
             outcomes.append(outcome)
             if outcome.result is Result.UNKNOWN:
-                left.append(Refusal(intent.shown, outcome.reason))
+                found.left.append(Refusal(intent.shown, outcome.reason))
+            elif outcome.result is Result.PUT_BACK:
+                found.put_back.append(Refusal(intent.shown, "is where it was"))
         for folder in folders.all():
             with suppress(OSError):
                 sync_folder(folder)
     finally:
         folders.close()
+    lines = [outcome.as_object() for outcome in outcomes]
+    if is_settled:
+        done = len(run.done()) + sum(outcome.result is Result.DONE for outcome in outcomes)
+        lines.append(journal.foot({"done": done, "stopped": "killed"}))
+    if lines:
+        journal.append(descriptor, lines)
+    run.read_again()
+    return found
+
+
+def _outcome_of(run: Run, intent: Intent, folders: Folders) -> Outcome:
+    """Settle one name.
+
+    Raises:
+        OSError: its volume is away, or its folder may not be looked at.
+    """
     try:
-        journal.append(run.path, outcomes)
-    except OSError as error:
-        left.append(Refusal(run.path.encode(), f"cannot be written: {error.strerror}"))
-    run.outcomes |= {outcome.n: outcome for outcome in outcomes}
-    return left
+        check_volume(intent, intent.path)
+        _drop_second_name(run, intent, folders)
+        return _HOW[intent.verb.removeprefix("undo-")](intent, folders)
+    except (RefusedError, GoneError) as error:
+        return _unknown(intent, said(error))
+
+
+def _drop_second_name(run: Run, intent: Intent, folders: Folders) -> None:
+    """Remove the name that a rename by link and unlink has for a moment, where the file has another too."""
+    here = place(intent.path, folders)
+    for name in (second_name(run.name, intent.n), second_name(run.name, intent.n, back=True)):
+        for spot in (Spot(here.spot.folder, name), *_beside(intent, name, folders)):
+            found = look_at(spot)
+            if found.look is not None and found.look.is_regular and found.look.nlink > 1:
+                unlink_at(*spot)
+
+
+def _beside(intent: Intent, name: bytes, folders: Folders) -> Iterator[Spot]:
+    if intent.target is not None:
+        with suppress(OSError):
+            yield Spot(folders.handle(os.path.dirname(intent.target)), name)
 
 
 def _moved(intent: Intent, folders: Folders) -> Outcome:
     """Settle a name that was on its way to a folder or a trash, or back from there."""
     undoing = intent.verb.startswith("undo-")
     here, there = place(intent.path, folders), place(intent.target or b"", folders)
-    if here.is_victim(intent) and there.look is None:
+    if here.is_victim(intent):
+        is_one = there.look is not None and here.look is not None and there.look.identity == here.look.identity
+        if is_one or (not undoing and there.is_claim(intent)):
+            unlink_at(*there.spot)  # a rename in two steps was cut off
         forget_info(intent, folders)
-        return _outcome(intent, Result.DONE if undoing else Result.PUT_BACK)
-    if here.is_victim(intent) and there.is_victim(intent) and there.look == here.look:
-        unlink_at(*there.spot)  # both names of one file: a rename in two steps was cut off
         return _outcome(intent, Result.DONE if undoing else Result.PUT_BACK)
     if there.is_victim(intent):
         if undoing:
+            if here.is_claim(intent):
+                unlink_at(*here.spot)
             return _outcome(intent, Result.PUT_BACK)
-        if here.look is None:
+        if here.look is None or here.is_claim(intent):
+            if here.look is not None:
+                unlink_at(*here.spot)
             _rename(there.spot, here.spot)
             forget_info(intent, folders)
             return _outcome(intent, Result.PUT_BACK)
@@ -93,6 +171,9 @@ def _deleted(intent: Intent, folders: Folders) -> Outcome:
     aside = look_at(Spot(here.spot.folder, intent.temporary or b""))
     if intent.verb == "undo-delete":
         return _made_again(intent, here, aside, folders)
+    if aside.is_claim(intent) and here.is_victim(intent):
+        unlink_at(*aside.spot)
+        return _outcome(intent, Result.PUT_BACK)
     if aside.look is None:
         return _outcome(intent, Result.PUT_BACK if here.is_victim(intent) else Result.DONE)
     if not aside.is_victim(intent):
@@ -171,39 +252,14 @@ _HOW: dict[str, Callable[[Intent, Folders], Outcome]] = {
 }
 
 
-def put_over(source: Spot, target: Place) -> None:
-    """Give a file the name of another that has the same content, and that one's name up.
-
-    Both are exchanged, so that what had the name can be looked at before it goes; where the file system exchanges
-    nothing, one step replaces it.
-
-    Raises:
-        RefusedError: something else took the name meanwhile; it has it still.
-        OSError: it was not done.
-    """
-    name, folder = target.spot.name, target.spot.folder
-    try:
-        exchange(source.name, name, a_dir=source.folder, b_dir=folder)
-    except OSError as error:
-        if error.errno not in NOT_OFFERED:
-            raise
-        if sys.platform == "win32":
-            os.replace(windows_acts.at(*source), windows_acts.at(*target.spot))
-        else:
-            os.replace(source.name, name, src_dir_fd=source.folder, dst_dir_fd=folder)
-        return
-    there = look_at(source)
-    if there.look is None or target.look is None or there.look.identity != target.look.identity:
-        exchange(source.name, name, a_dir=source.folder, b_dir=folder)
-        raise RefusedError("something else took its name meanwhile")
-    unlink_at(*source)
-
-
 def forget_info(intent: Intent, folders: Folders) -> None:
     """Remove the record of a trash for a file that does not lie there any more."""
-    if intent.info is not None:
-        with suppress(OSError):
-            unlink_at(*place(intent.info, folders).spot)
+    if intent.info is None or intent.target is None:
+        return
+    with suppress(OSError):
+        info = place(intent.info, folders)
+        if place(intent.target, folders).look is None and tells_of(info.spot, intent.path):
+            unlink_at(*info.spot)
 
 
 def _rename(source: Spot, target: Spot) -> None:

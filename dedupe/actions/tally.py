@@ -27,6 +27,7 @@ class Tally:
     failed: list[Refusal] = field(default_factory=list)
     unknown: list[Refusal] = field(default_factory=list)  # it could not be put back: the reason says where it lies
     places: list[str] = field(default_factory=list)  # where victims lie now, such as folders of trashes
+    about: str = ""  # of an undo: the run that it takes back
     notes: list[str] = field(default_factory=list)
     stopped: str = ""  # why the run ended early
     interrupted: bool = False  # by the user

@@ -14,19 +14,20 @@ from dataclasses import dataclass
 from datetime import datetime
 from types import TracebackType
 from typing import Self
-from urllib.parse import quote_from_bytes
+from urllib.parse import quote_from_bytes, unquote_to_bytes
 
 from dedupe.storage import opening
 from dedupe.storage.rename import rename_no_replace, sync_folder
 
 _ENDING = b".trashinfo"
 _EXTENSION = 16  # bytes of an ending that is worth keeping where a name is cut
+_LONGEST = 1 << 16  # bytes of an info file
 _COUNTED = 10  # numbers that are tried before a name is drawn: a trash may hold thousands of one name
 
 
 @dataclass(frozen=True)
 class Slot:
-    """A place in a trash that is ours: its info file is there, and bears the name that the file gets."""
+    """A place in a trash: ours once its info file is there, which bears the name that the file gets."""
 
     trash: Trash
     name: bytes
@@ -78,6 +79,7 @@ class Trash:
 
     def __init__(self, folder: bytes, top: bytes | None, files: int, info: int) -> None:
         self.folder, self.top, self.files, self.info = folder, top, files, info
+        self._chosen: set[bytes] = set()
 
     def __enter__(self) -> Self:
         return self
@@ -101,12 +103,23 @@ class Trash:
         """Return the slot of a file that was put there before, by its name in the trash."""
         return Slot(self, name)
 
-    def reserve(self, name: bytes, original: bytes, when: datetime, *, sync: bool = True) -> Slot:
-        """Make a place for a file, by writing where it came from; nobody else gets this name.
+    def choose(self, name: bytes) -> Slot:
+        """Return a place that is free, and is chosen only once by this object; it is nobody's until it is claimed."""
+        longest = min(opening.longest_name(self.info), opening.longest_name(self.files))
+        number = 0
+        while True:
+            number += 1
+            tried = _numbered(name, number, longest - len(_ENDING))
+            if tried not in self._chosen and not self._is_there(tried):
+                self._chosen.add(tried)
+                return Slot(self, tried)
+
+    def claim(self, slot: Slot, original: bytes, when: datetime, *, sync: bool = True) -> bool:
+        """Make a place ours, by writing where the file came from; return whether it still was free.
 
         Args:
-            name: of the file.
-            original: its absolute path.
+            slot: the place.
+            original: the file's absolute path.
             when: the time to write down; told in local time.
             sync: have the info file written to the disk, not only to the system.
 
@@ -116,19 +129,32 @@ class Trash:
         date = when.astimezone().strftime("%Y-%m-%dT%H:%M:%S")
         place = quote_from_bytes(self._written(original), safe="/")
         text = f"[Trash Info]\nPath={place}\nDeletionDate={date}\n".encode("ascii")
-        longest = min(opening.longest_name(self.info), opening.longest_name(self.files))
-        number = 0
+        if not self._claim(slot.name + _ENDING, text, sync=sync):
+            return False
+        try:
+            opening.stat_at(self.files, slot.name)
+        except FileNotFoundError:
+            return True
+        opening.unlink_at(self.info, slot.name + _ENDING)  # ours; of the file nobody knows where it came from
+        return False
+
+    def reserve(self, name: bytes, original: bytes, when: datetime, *, sync: bool = True) -> Slot:
+        """Choose a place for a file of a name and claim it, as `claim` does.
+
+        Raises:
+            OSError: it could not be made; nothing stays of it.
+        """
         while True:
-            number += 1
-            tried = _numbered(name, number, longest - len(_ENDING))
-            if not self._claim(tried + _ENDING, text, sync=sync):
-                continue
-            slot = Slot(self, tried)
-            try:
-                opening.stat_at(self.files, tried)
-            except FileNotFoundError:
+            slot = self.choose(name)
+            if self.claim(slot, original, when, sync=sync):
                 return slot
-            opening.unlink_at(self.info, tried + _ENDING)  # ours; of the file nobody knows where it came from
+
+    def _is_there(self, name: bytes) -> bool:
+        for folder, each in ((self.info, name + _ENDING), (self.files, name)):
+            with suppress(FileNotFoundError):
+                opening.stat_at(folder, each)
+                return True
+        return False
 
     def _written(self, original: bytes) -> bytes:
         """Return a path as the info file has it: in a volume's trash relative to the volume's top."""
@@ -169,3 +195,18 @@ def _numbered(name: bytes, number: int, longest: int) -> bytes:
         name.decode()
         kept = kept.decode(errors="ignore").encode()  # some file systems take no half characters
     return kept + mark + ending
+
+
+def tells_of(info: tuple[int, bytes], original: bytes) -> bool:
+    """Return whether an info file, a name in an open folder, is that of a file by its path; not another's.
+
+    Raises:
+        OSError: it is not there, or cannot be read.
+    """
+    descriptor = opening.open_nofollow(*info)
+    try:
+        text = os.read(descriptor, _LONGEST)
+    finally:
+        os.close(descriptor)
+    path = unquote_to_bytes(text.partition(b"\nPath=")[2].partition(b"\n")[0])
+    return path == original or (path != b"" and original.endswith(b"/" + path))

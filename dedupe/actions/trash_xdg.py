@@ -21,6 +21,10 @@ class NoTrashError(OSError):
     """There is no trash for a file that could be used; the text is one sentence."""
 
 
+class NotMadeError(NoTrashError):
+    """There is no trash yet, and one can be made."""
+
+
 class Trashes:
     """The trashes of many files, each looked for once and open until this is closed."""
 
@@ -33,6 +37,7 @@ class Trashes:
         self._home = home
         self._by_folder: dict[tuple[bytes, int], Trash] = {}
         self._by_place: dict[bytes, Trash] = {}
+        self._looked: dict[tuple[bytes, int], NoTrashError | None] = {}
         self._open = ExitStack()
 
     def __enter__(self) -> Self:
@@ -60,6 +65,24 @@ class Trashes:
             self._by_folder[key] = known
         return self._by_folder[key]
 
+    def look(self, path: bytes, *, device: int) -> None:
+        """Look whether a file has a trash, or one could be made for it; makes nothing.
+
+        Raises:
+            NoTrashError: there is none, with the reason.
+        """
+        key = os.path.dirname(path), device
+        if key not in self._looked:
+            try:
+                find_trash(path, device=device, home=self._home, make=False).close()
+                self._looked[key] = None
+            except NotMadeError:
+                self._looked[key] = None
+            except NoTrashError as error:
+                self._looked[key] = error
+        if (none := self._looked[key]) is not None:
+            raise none
+
 
 if sys.platform == "linux":
     from dedupe.storage import opening
@@ -69,16 +92,17 @@ if sys.platform == "linux":
         given = os.environb.get(b"XDG_DATA_HOME", b"")
         return given if given.startswith(b"/") else os.path.join(os.path.expanduser(b"~"), b".local/share")
 
-    def find_trash(path: bytes, *, device: int, home: bytes | None = None) -> Trash:
+    def find_trash(path: bytes, *, device: int, home: bytes | None = None, make: bool = True) -> Trash:
         """Return the trash that a file belongs to: on its own volume, made if it is not there yet.
 
         Args:
             path: of the file; absolute.
             device: its `st_dev`.
             home: where the user's data lies, in place of `data_home()`.
+            make: make what is missing of it.
 
         Raises:
-            NoTrashError: there is none, with the reason.
+            NoTrashError: there is none, with the reason; NotMadeError if it only has not been made.
         """
         folder = os.path.realpath(os.path.dirname(path))
         top, found = _top(folder)
@@ -86,10 +110,13 @@ if sys.platform == "linux":
             raise NoTrashError(errno.EXDEV, "it lies on another volume than its folder, as a mounted file does", path)
         home = os.path.realpath(os.path.join(data_home() if home is None else home, b"Trash"))
         if _top(_existing(home)) == (top, found):
-            return _made(home, None)
-        with suppress(NoTrashError):  # then the user's own in the top folder is the one
-            return _shared(top)
-        return _made(os.path.join(top, b".Trash-%d" % os.geteuid()), top)
+            return _made(home, None, make=make)
+        try:
+            return _shared(top, make=make)
+        except NotMadeError:
+            raise
+        except NoTrashError:  # then the user's own in the top folder is the one
+            return _made(os.path.join(top, b".Trash-%d" % os.geteuid()), top, make=make)
 
     def open_trash(folder: bytes, top: bytes | None = None) -> Trash:
         """Open a trash that is there, as a journal names it.
@@ -108,7 +135,7 @@ if sys.platform == "linux":
             os.close(files)
             raise
 
-    def _shared(top: bytes) -> Trash:
+    def _shared(top: bytes, *, make: bool) -> Trash:
         """Return the user's part of a trash that the administrator made for all: a real folder with the sticky bit."""
         folder = os.path.join(top, b".Trash")
         try:
@@ -117,23 +144,52 @@ if sys.platform == "linux":
             raise NoTrashError(error.errno, error.strerror, folder) from error
         if not stat.S_ISDIR(seen.st_mode) or not seen.st_mode & stat.S_ISVTX:
             raise NoTrashError(errno.EPERM, "it is no folder with the sticky bit", folder)
-        return _made(os.path.join(folder, b"%d" % os.geteuid()), top)
+        return _made(os.path.join(folder, b"%d" % os.geteuid()), top, make=make)
 
-    def _made(folder: bytes, top: bytes | None) -> Trash:
+    def _made(folder: bytes, top: bytes | None, *, make: bool) -> Trash:
         """Return a trash; what is missing of it is made, for this user alone."""
         try:
             if top is None:
-                os.makedirs(os.path.dirname(folder), 0o700, exist_ok=True)
+                _check_home(_existing(folder))
+                if make:
+                    os.makedirs(os.path.dirname(folder), 0o700, exist_ok=True)
             for each in (folder, os.path.join(folder, b"files"), os.path.join(folder, b"info")):
-                with suppress(FileExistsError):
-                    os.mkdir(each, 0o700)
+                if not make and not os.path.lexists(each):
+                    raise _not_made(each)
+                if make:
+                    with suppress(FileExistsError):
+                        os.mkdir(each, 0o700)
                 _check_own(os.lstat(each), each)
             return open_trash(folder, top)
         except NoTrashError:
             raise
         except OSError as error:
-            said = f"its trash {os.fsdecode(folder)!r} cannot be used ({error.strerror}): move the file with --move-to"
-            raise NoTrashError(error.errno, said, folder) from error
+            raise NoTrashError(error.errno, _unusable(folder, error.strerror), folder) from error
+
+    def _not_made(folder: bytes) -> NoTrashError:
+        """Return that a folder of a trash is not there yet, or that it cannot be made."""
+        above = _existing(os.path.dirname(folder))
+        try:
+            if os.statvfs(above).f_flag & os.ST_RDONLY:
+                return NoTrashError(errno.EROFS, _unusable(folder, os.strerror(errno.EROFS)), folder)
+        except OSError as error:
+            return NoTrashError(error.errno, _unusable(folder, error.strerror), folder)
+        if not os.access(above, os.W_OK | os.X_OK, effective_ids=True):
+            return NoTrashError(errno.EACCES, _unusable(folder, os.strerror(errno.EACCES)), folder)
+        return NotMadeError(errno.ENOENT, "it is not made yet", folder)
+
+    def _unusable(folder: bytes, reason: str | None) -> str:
+        return f"its trash {os.fsdecode(folder)!r} cannot be used ({reason}): move the file with --move-to"
+
+    def _check_home(above: bytes) -> None:
+        """Refuse another user's home, as `sudo` can leave it: what is made there could not be used by its owner.
+
+        Raises:
+            NoTrashError: it is.
+        """
+        if os.stat(above).st_uid not in (os.geteuid(), 0):
+            said = "the home folder is another user's: run this without sudo, or with `sudo -H`"
+            raise NoTrashError(errno.EPERM, said, above)
 
     def _check_own(seen: os.stat_result, folder: bytes) -> None:
         if not stat.S_ISDIR(seen.st_mode):
@@ -187,7 +243,7 @@ if sys.platform == "linux":
 else:
     _NOWHERE = "dedupe knows the trash of Linux desktops only: move the files with --move-to"
 
-    def find_trash(path: bytes, *, device: int, home: bytes | None = None) -> Trash:  # noqa: ARG001
+    def find_trash(path: bytes, *, device: int, home: bytes | None = None, make: bool = True) -> Trash:  # noqa: ARG001
         """Raise NoTrashError: this system has no such trash."""
         raise NoTrashError(errno.ENOTSUP, _NOWHERE, path)
 

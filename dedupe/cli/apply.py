@@ -88,14 +88,14 @@ def apply(
     if asks and (source == "-" or sys.stdin is None or not sys.stdin.isatty()):
         raise UsageError("Nobody can be asked here: look at it with --dry-run, then give --yes.")
     rules = rule_options.rules_of(protect, protect_name, only_in, prefer, then)
-    prepared = applying.prepare(_marks(source, rules, verbose=verbose), order)
+    prepared = applying.prepare(_marks(source, rules, verbose=verbose), order, journal.default_folder())
     if prepared.plan.groups:
         for line in telling.before(summary.of(prepared.plan), order):
             console.say(line)
         if asks and console.ask("Type yes to go on: ") != "yes":
             console.say("dedupe: nothing was done")
             return Exit.NOTHING
-    tally = applying.carry_out(prepared, journal.default_folder(), console.bars(progress))
+    tally = applying.carry_out(prepared, console.bars(progress))
     for line in telling.after(tally, order, verbose=verbose):
         console.say(line)
     return telling.exit_of(tally)

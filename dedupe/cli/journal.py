@@ -12,9 +12,10 @@ import typer
 from dedupe.cli import console
 from dedupe.cli.exits import Exit
 from dedupe.errors import UsageError
+from dedupe.storage import display
 
 if TYPE_CHECKING:
-    from dedupe.actions.runs import Run
+    from dedupe.actions.runs import Known, Run
 
 
 class _Format(StrEnum):
@@ -35,7 +36,7 @@ def journal(name: _Name = None, format_: _FormatOption = _Format.TEXT) -> Exit:
     from dedupe.actions import runs
 
     known = runs.all_runs(journals.default_folder())
-    chosen = [run for run in known if name in (None, run.name)]
+    chosen = [run for run in known.runs if name in (None, run.name)]
     if name is not None and not chosen:
         raise UsageError(f"There is no run {name}: `dedupe journal` lists them.")
     if format_ is _Format.JSON:
@@ -44,24 +45,28 @@ def journal(name: _Name = None, format_: _FormatOption = _Format.TEXT) -> Exit:
         console.write(f"{line}\n".encode() for line in _list(known))
     else:
         console.write(f"{line}\n".encode() for line in _full(chosen[0], known))
-    return Exit.DONE
+    for each in known.unreadable:
+        console.say(f"dedupe: {display.shown(each.path)}: {each.reason}")
+    return Exit.INCOMPLETE if known.unreadable else Exit.DONE
 
 
 def _json(chosen: list[Run], *, whole: bool) -> Iterator[bytes]:
     for run in chosen:
-        for line in run.lines if whole else [run.head]:
+        for line in run.lines() if whole else [run.head]:
             yield json.dumps(line).encode() + b"\n"
 
 
-def _list(known: list[Run]) -> Iterator[str]:
-    from dedupe.actions import runs
-
-    if not known:
+def _list(known: Known) -> Iterator[str]:
+    if not known.runs and not known.unreadable:
         yield "Nothing was done yet."
-    for run in known:
-        yield f"{run.name}  {run.head.get('started', '')}  {_what(run)}, {len(run.done()):,} names{_state(run)}" + (
-            f", {len(taken):,} undone" if (taken := runs.undone(known, run)) else ""
-        )
+    for run in known.runs:
+        yield _line(run, known)
+
+
+def _line(run: Run, known: Known) -> str:
+    taken = known.undone(run)
+    undone = f", {len(taken):,} undone" if taken else ""
+    return f"{run.name}  {run.started}  {_what(run)}, {run.count():,} names{_state(run)}{undone}"
 
 
 def _what(run: Run) -> str:
@@ -72,17 +77,15 @@ def _state(run: Run) -> str:
     from dedupe.actions import journal as journals
 
     if run.foot is not None:
-        return ""
+        return ", cut off" if (run.foot.get("totals") or {}).get("stopped") == "killed" else ""
     return ", still at work" if journals.is_alive(run.path) else ", cut off"
 
 
-def _full(run: Run, known: list[Run]) -> Iterator[str]:
-    from dedupe.actions import runs
-    from dedupe.storage import display
-
-    yield from (line for line in _list(known) if line.startswith(run.name))
+def _full(run: Run, known: Known) -> Iterator[str]:
+    yield _line(run, known)
     yield f"journal: {display.shown_text(run.path)}"
-    taken = runs.undone(known, run)
+    yield from (f"line {number} is damaged: what it said is not known" for number in run.broken)
+    taken = known.undone(run)
     for n, intent in run.intents.items():
         outcome = run.outcomes.get(n)
         word = "not known how it ended" if outcome is None else str(outcome.result)

@@ -72,6 +72,8 @@ def after(tally: Tally, order: Order, *, verbose: bool) -> Iterator[str]:
 
 def after_undo(tally: Tally, *, dry_run: bool, verbose: bool) -> Iterator[str]:
     """Yield what came of an undo."""
+    if tally.about:
+        yield tally.about
     if tally.done or not tally.notes:
         yield f"{_names(tally.done)} {'would be' if dry_run else 'is' if tally.done == 1 else 'are'} as before."
     yield from _rest(tally, verbose=verbose)

@@ -22,7 +22,7 @@ _To = Annotated[
 ]
 _DryRun = Annotated[bool, typer.Option("--dry-run", help="Tell how many names would be taken back; change nothing.")]
 _Verbose = Annotated[bool, typer.Option("--verbose", help="Tell of every file.")]
-_RUN = re.compile("[0-9a-z]{8}")
+_RUN = re.compile("[0-9a-z]*[0-9][0-9a-z]*")
 
 
 @console.guarded
@@ -42,8 +42,9 @@ def undo(
 
     given = list(what or ())
     folder = journal.default_folder()
-    named = given and _RUN.fullmatch(given[0]) and not os.path.lexists(given[0])
-    run = given.pop(0) if named or (given and os.path.exists(os.path.join(folder, given[0] + journal.ENDING))) else ""
+    known = given and os.path.exists(os.path.join(folder, given[0] + journal.ENDING))
+    is_run = known or (len(given) > 0 and _is_meant(given[0]))
+    run = given.pop(0) if is_run else ""
     if to == "":
         raise UsageError("--to names no folder.")
     wish = Wish(
@@ -57,3 +58,8 @@ def undo(
         console.say(line)
     code = telling.exit_of(tally)
     return Exit.DONE if code is Exit.NOTHING and tally.is_complete else code
+
+
+def _is_meant(word: str) -> bool:
+    """Return whether a word that no run has for a name is one that was mistyped rather than a file that is gone."""
+    return _RUN.fullmatch(word) is not None and not os.path.lexists(word)

@@ -31,7 +31,12 @@ if sys.platform == "win32":
     from dedupe.storage import windows_acts
 
     def rename_no_replace(
-        source: bytes, target: bytes, *, source_dir: int | None = None, target_dir: int | None = None
+        source: bytes,
+        target: bytes,
+        *,
+        source_dir: int | None = None,
+        target_dir: int | None = None,
+        second: bytes = b"",  # noqa: ARG001 - one step does it
     ) -> None:
         """Give a file another name on its volume; never replaces anything.
 
@@ -40,6 +45,7 @@ if sys.platform == "win32":
             target: the new one, likewise.
             source_dir: a folder that `opening.open_folder` opened.
             target_dir: likewise.
+            second: of no use here.
 
         Raises:
             FileExistsError: something has that name, be it the same file.
@@ -70,18 +76,24 @@ else:
         _HERE = -100  # AT_FDCWD of linux/fcntl.h
 
     def rename_no_replace(
-        source: bytes, target: bytes, *, source_dir: int | None = None, target_dir: int | None = None
+        source: bytes,
+        target: bytes,
+        *,
+        source_dir: int | None = None,
+        target_dir: int | None = None,
+        second: bytes = b"",
     ) -> None:
         """Give a file another name on its file system; never replaces anything.
 
-        A kill can leave both names, and in the ways round a missing call a name that begins with `ASIDE` or an empty
-        target; the content is always under at least one of them.
+        A kill can leave both names, and in the ways round a missing call the name `second` or an empty target; the
+        content is always under at least one of them.
 
         Args:
             source: its path, or its name in `source_dir`.
             target: the new one, likewise.
             source_dir: an open folder.
             target_dir: likewise.
+            second: a name in the source's folder that is the caller's, for a moment; drawn if none is given.
 
         Raises:
             FileExistsError: something has that name, be it the same file.
@@ -95,7 +107,8 @@ else:
         else:
             return
         try:
-            _rename_by_link(source, target, source_dir, target_dir)
+            aside = os.path.join(os.path.dirname(source), second or temporary_name())
+            _rename_by_link(source, target, aside, source_dir, target_dir)
         except OSError as error:
             if error.errno not in _NO_LINK or isinstance(error, _Swapped):
                 raise
@@ -158,7 +171,9 @@ else:
             code = ctypes.get_errno()
         raise OSError(code, os.strerror(code), a, None, b)
 
-    def _rename_by_link(source: bytes, target: bytes, source_dir: int | None, target_dir: int | None) -> None:
+    def _rename_by_link(
+        source: bytes, target: bytes, aside: bytes, source_dir: int | None, target_dir: int | None
+    ) -> None:
         """Rename by a second name, which a file system refuses to put over another.
 
         The first name is not unlinked where it stands: a file that took it a moment ago would be lost.
@@ -168,7 +183,6 @@ else:
         if not os.path.samestat(linked, os.stat(source, dir_fd=source_dir, follow_symlinks=False)):
             os.unlink(target, dir_fd=target_dir)  # numbers by name (sshfs): links cannot be told there
             raise OSError(errno.ENOTSUP, os.strerror(errno.ENOTSUP), source, None, target)
-        aside = os.path.join(os.path.dirname(source), temporary_name())
         try:
             os.rename(source, aside, src_dir_fd=source_dir, dst_dir_fd=source_dir)
         except OSError:

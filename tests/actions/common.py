@@ -61,8 +61,7 @@ def tree(top: Path) -> Marks:
 def act(marks: Marks, action: ActionName, journal: Path, *, target: Path | None = None, **order: Any) -> Tally:
     """Carry marks out by the library."""
     place = os.fsencode(target or journal.parent / "target") if action is ActionName.MOVE_TO else None
-    prepared = applying.prepare(marks, Order(action=action, target=place, **order))
-    return applying.carry_out(prepared, str(journal))
+    return applying.carry_out(applying.prepare(marks, Order(action=action, target=place, **order), str(journal)))
 
 
 def take_back(journal: Path, **wish: Any) -> Tally:
