@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 
 from dedupe.actions import looks
 from dedupe.actions.action import Action, Item, NewKeeperError, PlaceTakenError
+from dedupe.actions.delete import make_again
 from dedupe.actions.holding import Folders, Held, RefusedError
 from dedupe.actions.interrupts import Deferred
 from dedupe.actions.journal import Journal
@@ -213,6 +214,8 @@ class Acting:
             return self._taken_back(item, Result.REFUSED, str(error), None)
         except OSError as error:
             return self._taken_back(item, Result.FAILED, why(error, item.victim.descriptor), error.errno)
+        if self.action.names_go and self.action.has_aside and not self._keepers.stand(proven.keepers):
+            return self._made_again(proven, item)
         inode = 0 if self.action.names_go else item.keeper.seen.inode
         return Outcome(
             n=item.n, result=Result.DONE, freed=self._freed(item), inode=inode, reason=self._verified(proven, item)
@@ -231,6 +234,17 @@ class Acting:
                     return
         finally:
             self._keepers.note_links(item)
+
+    def _made_again(self, proven: Proven, item: Item) -> Outcome:
+        """Return the outcome of a name whose keeper went away between the last look and the removal."""
+        reason = "the copy that stays went away at the very moment when this one was removed"
+        try:
+            left = make_again(item, proven.algorithm, proven.digest)
+        except (RefusedError, OSError) as error:
+            reason = f"{reason}, and it could not be made again: {said(error)}"
+            return Outcome(n=item.n, result=Result.UNKNOWN, reason=reason)
+        lost = f", without its {', its '.join(left)}" if left else ""
+        return Outcome(n=item.n, result=Result.REFUSED, reason=f"{reason}: it was made again{lost}")
 
     def _taken_back(self, item: Item, result: Result, reason: str, code: int | None) -> Outcome:
         """Return the outcome of a name that was not acted on, after looking at both places that it can be at."""
@@ -257,8 +271,8 @@ class Acting:
         if not self.verify:
             return ""
         keeper = item.keeper
-        spot = (keeper.folder(keeper.name), keeper.name.name) if self.action.names_go else item.here
         try:
+            spot = (keeper.folder(keeper.name), keeper.name.name) if self.action.names_go else item.here
             if reads_as(spot, proven.algorithm, proven.digest):
                 return ""
         except OSError as error:

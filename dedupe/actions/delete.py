@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import sys
 
-from dedupe.actions.action import Item, Spot, move
+from dedupe.actions.action import Item, Spot, move, rename, second_name
 from dedupe.actions.holding import Held
+from dedupe.actions.restoring import copy_open
+from dedupe.storage import metadata
 from dedupe.storage.opening import unlink_at
 
 if sys.platform == "win32":
@@ -60,3 +62,18 @@ def remove(victim: Held, spot: Spot) -> None:
     else:
         del victim
         unlink_at(*spot)
+
+
+def make_again(item: Item, algorithm: str, digest: bytes) -> list[str]:
+    """Give a victim that was just removed its name again, from the file that is open still.
+
+    Returns:
+        In words what metadata could not be restored.
+
+    Raises:
+        RefusedError or OSError: that could not be done.
+    """
+    opened = item.victim.descriptor
+    left = copy_open(opened, item.aside, algorithm, digest, metadata.to_json(metadata.of(opened)))
+    rename(item.aside, item.here, second_name(item.run, item.n, back=True))
+    return left

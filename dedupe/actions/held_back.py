@@ -1,11 +1,10 @@
 """Places whose files belong together: a copy inside one is held back unless its kind is named.
 
-Decides by the names of folders, and by a file that marks a virtual environment; opens nothing.
+Decides by the names of folders, and by what marks a virtual environment or a bare repository; opens nothing.
 """
 
 from __future__ import annotations
 
-import functools
 import os
 import re
 from enum import StrEnum
@@ -54,27 +53,39 @@ _PLACES = re.compile(
     rb"/(nix|gnu)/store/|/go/pkg/mod/|/var/lib/(docker|containers|dpkg|rpm|pacman)/|/miniconda\d?/pkgs/"
 )
 
+_known: dict[bytes, Kind | None] = {}  # folders of this plan
+
 
 def kind_of(path: bytes) -> Kind | None:
     """Return why a file is held back by where it lies, or None."""
     return _of_folder(os.path.dirname(path))
 
 
-@functools.lru_cache(maxsize=65536)
 def _of_folder(folder: bytes) -> Kind | None:
-    above, name = os.path.split(folder)
-    if above == folder:
-        return None
-    if (kind := _of_folder(above)) is not None:
-        return kind
+    """Return why a folder, or one above it, is held back; a loop, as trees may be deeper than Python calls itself."""
+    unknown = []
+    while folder not in _known and folder != os.path.dirname(folder):
+        unknown.append(folder)
+        folder = os.path.dirname(folder)
+    kind = _known.get(folder)
+    for each in reversed(unknown):
+        kind = kind or _by_itself(each)
+        _known[each] = kind
+    return kind
+
+
+def _by_itself(folder: bytes) -> Kind | None:
+    name = os.path.basename(folder)
     for kind, pattern in _FOLDERS.items():
         if pattern.fullmatch(name):
             return kind
     if _PLACES.search(os.path.join(folder, b"").replace(b"\\", b"/")):
         return Kind.PACKAGES
+    if all(os.path.lexists(os.path.join(folder, each)) for each in (b"HEAD", b"objects", b"refs")):
+        return Kind.REPOSITORIES  # a bare one
     return Kind.ENVIRONMENTS if os.path.lexists(os.path.join(folder, b"pyvenv.cfg")) else None
 
 
 def forget() -> None:
     """Look anew from now on: an environment may have been made meanwhile."""
-    _of_folder.cache_clear()
+    _known.clear()

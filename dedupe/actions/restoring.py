@@ -32,23 +32,28 @@ def copy_to(source: Spot, target: Spot, algorithm: str, digest: bytes, kept: dic
     """
     opened = open_nofollow(*source)
     try:
-        if sharing.clone_into_new(opened, *target):
-            made = open_nofollow(*target)
-        else:
-            made = create_new(*target)
-            _copy(opened, made, target)
-        try:
-            if digest_of(made, algorithm) != digest:
-                raise RefusedError(CHANGED)
-            left = metadata.restore(made, metadata.from_json(kept))
-            os.fsync(made)
-        except BaseException:
-            _remove(target)
-            raise
-        finally:
-            os.close(made)
+        return copy_open(opened, target, algorithm, digest, kept)
     finally:
         os.close(opened)
+
+
+def copy_open(opened: int, target: Spot, algorithm: str, digest: bytes, kept: dict[str, Any]) -> list[str]:
+    """Make a new file from an open one, as `copy_to` does; its own names may be gone by now."""
+    if sharing.clone_into_new(opened, *target):
+        made = open_nofollow(*target)
+    else:
+        made = create_new(*target)
+        _copy(opened, made, target)
+    try:
+        if digest_of(made, algorithm) != digest:
+            raise RefusedError(CHANGED)
+        left = metadata.restore(made, metadata.from_json(kept))
+        os.fsync(made)
+    except BaseException:
+        _remove(target)
+        raise
+    finally:
+        os.close(made)
     return left
 
 
