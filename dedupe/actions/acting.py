@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
-from dedupe.actions import looks
+from dedupe.actions import afterwards, looks
 from dedupe.actions.action import Action, Item, NewKeeperError, PlaceTakenError
 from dedupe.actions.delete import make_again
 from dedupe.actions.holding import Folders, Held, RefusedError
@@ -20,7 +20,6 @@ from dedupe.actions.journal import Journal
 from dedupe.actions.keepers import GONE, Keepers
 from dedupe.actions.records import Intent, Outcome, Result
 from dedupe.actions.reflink import AlreadySharedError
-from dedupe.actions.reread import reads_as
 from dedupe.actions.tally import Refusal, Tally
 from dedupe.actions.words import said, why
 from dedupe.errors import NothingUsableError
@@ -205,6 +204,7 @@ class Acting:
             self._aside(proven, item, journal)
             if not (self._keepers.stand(proven.keepers) and item.victim.is_at(*self.action.whereabouts(item))):
                 raise RefusedError(LOOKED)
+            own = afterwards.own_bytes(item, self._volumes[item.victim.seen.device].file_system)
             self.action.commit(item)
         except NewKeeperError:
             copy = item.victim.copy
@@ -217,9 +217,9 @@ class Acting:
         if self.action.names_go and self.action.has_aside and not self._keepers.stand(proven.keepers):
             return self._made_again(proven, item)
         inode = 0 if self.action.names_go else item.keeper.seen.inode
-        return Outcome(
-            n=item.n, result=Result.DONE, freed=self._freed(item), inode=inode, reason=self._verified(proven, item)
-        )
+        reason = afterwards.complaint(self.action, item, proven.algorithm, proven.digest) if self.verify else ""
+        freed = afterwards.freed(self.action, item, own)
+        return Outcome(n=item.n, result=Result.DONE, freed=freed, inode=inode, reason=reason)
 
     def _aside(self, proven: Proven, item: Item, journal: Journal) -> None:
         """Set a name aside; where somebody took its place meanwhile, another is chosen and journalled first."""
@@ -257,35 +257,16 @@ class Acting:
         finally:
             self._keepers.note_links(item)
         if item.victim.is_at(*item.here):
+            if problem and self.action.has_aside and looks.is_there(*item.aside):
+                reason = f"{reason}; {display.shown(item.aside.name)} stays beside it: remove that name"
             return Outcome(n=item.n, result=result, reason=reason, errno=code)
         place = self.action.whereabouts(item)
-        if not problem and not item.victim.is_at(*place):
-            lost = "its name means another file by now, which was left alone"
+        if not item.victim.is_at(*place):
+            lost = "another program moved, removed or changed it meanwhile"
             return Outcome(n=item.n, result=result, reason=f"{reason}; {lost}", errno=code)
         where = item.target or os.path.join(item.name.folder, place.name)
         reason = f"{reason}; it could not be put back ({problem}) and lies at {display.shown(where)}"
         return Outcome(n=item.n, result=Result.UNKNOWN, reason=reason, errno=code)
-
-    def _verified(self, proven: Proven, item: Item) -> str:
-        """Read again, from the disk, what is left of the group under this name; return what is wrong with it."""
-        if not self.verify:
-            return ""
-        keeper = item.keeper
-        try:
-            spot = (keeper.folder(keeper.name), keeper.name.name) if self.action.names_go else item.here
-            if reads_as(spot, proven.algorithm, proven.digest):
-                return ""
-        except OSError as error:
-            return f"cannot be read again: {error.strerror}"
-        return "reads differently after the act: the disk, or its file system, fails"
-
-    def _freed(self, item: Item) -> int:
-        """Return the bytes that became free: where names go for good, once the last one of a file has gone."""
-        if item.gained is not None:
-            return item.gained
-        if self.action.verb not in ("delete", "hardlink") or item.victim.look().nlink > 0:
-            return 0
-        return item.victim.seen.on_disk
 
     def _count(self, item: Item) -> None:
         progress = self._names[item.victim]

@@ -135,3 +135,12 @@ else:
             would_download(s),
             s.st_blocks * 512,
         )
+
+
+def is_there(folder: int, name: bytes) -> bool:
+    """Return whether something has a name in an open folder."""
+    try:
+        within(folder, name)
+    except OSError:
+        return False
+    return True

@@ -23,7 +23,11 @@ from dedupe.errors import UsageError
 from dedupe.storage import display
 from dedupe.storage.paths import absolute
 
-_TRASH = re.compile(rb"\$recycle\.bin|recycler|recycled|\.trash|\.trash-\d+|\.trashes|#recycle|@recycle", re.IGNORECASE)
+_TRASH = re.compile(
+    rb"\$recycle\.bin|recycler|recycled|\.trash|\.trash-\d+|\.trashes|#recycle|@recycle|\.recycle"
+    rb"|files_trashbin|\.dtrash|\.stversions",  # of Samba, Nextcloud, digiKam, Syncthing
+    re.IGNORECASE,
+)
 _SNAPSHOT = re.compile(rb"\.snapshots?|\.zfs|~snapshot|#snapshot|@gmt-[\d.-]+", re.IGNORECASE)
 
 

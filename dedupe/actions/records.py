@@ -7,7 +7,9 @@ from enum import StrEnum
 from typing import Any
 
 from dedupe.actions.marks import path_object
-from dedupe.storage import display
+from dedupe.storage import display, metadata
+
+VERBS = frozenset({"move", "trash", "delete", "hardlink", "reflink"})
 
 
 class Result(StrEnum):
@@ -86,8 +88,11 @@ class Intent:
         """Return the intent of a line.
 
         Raises:
-            ValueError, KeyError or TypeError: it is no such line.
+            ValueError, KeyError, TypeError or OverflowError: it is no such line.
         """
+        if str(line["verb"]).removeprefix("undo-") not in VERBS:
+            raise ValueError("a verb that this version does not know")
+        metadata.from_json(line["metadata"])
         return cls(
             n=int(line["n"]),
             verb=str(line["verb"]),

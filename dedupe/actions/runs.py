@@ -82,8 +82,14 @@ class Run:
 
     @property
     def open_intents(self) -> list[Intent]:
-        """Return the intents of which nobody knows how they ended: the run was killed, or is alive."""
-        return [intent for n, intent in self.intents.items() if n not in self.outcomes]
+        """Return the intents of which nobody knows how they ended, or where their files lie now."""
+        ended = {n for n, outcome in self.outcomes.items() if outcome.result is not Result.UNKNOWN}
+        return [intent for n, intent in self.intents.items() if n not in ended]
+
+    @property
+    def is_settled(self) -> bool:
+        """Return whether it came to its end, and where all of its files lie is known."""
+        return self.foot is not None and not (self.foot.get("totals") or {}).get("unknown")
 
     def done(self) -> list[Intent]:
         """Return the intents that were carried out, in their order."""
@@ -210,7 +216,7 @@ def _objects(path: str) -> Iterator[tuple[int, dict[str, Any] | None]]:
 def _parsed(line: bytes) -> dict[str, Any] | None:
     try:
         found = json.loads(line)
-    except (ValueError, RecursionError):
+    except (ValueError, RecursionError):  # also of numbers with thousands of digits
         return None
     return found if isinstance(found, dict) else None
 
@@ -224,7 +230,7 @@ def _take(lines: _Lines, line: dict[str, Any]) -> bool:
         elif line["kind"] == "outcome":
             outcome = Outcome.from_object(line)
             lines.outcomes[outcome.n] = outcome
-    except (ValueError, KeyError, TypeError, AttributeError):
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError):
         return False
     return True
 

@@ -53,18 +53,18 @@ def settle_all(runs: Iterable[Run]) -> Settled:
     """Put back what killed runs left in the middle; the runs are brought up to date."""
     found = Settled()
     for run in runs:
-        if run.foot is not None:
+        if run.is_settled:
             continue
         try:
             with journal.taken(run.path) as descriptor:
                 if descriptor is None:
                     continue  # at work, or being settled by another
                 run.read_again()
-                if run.foot is None:
+                if not run.is_settled:
                     one = _settle(run, descriptor)
                     found.put_back += one.put_back
                     found.left += one.left
-                    found.by_run[run.name] = one.left
+                    found.by_run[run.name] = one.by_run[run.name]
         except OSError as error:
             found.left.append(Refusal(os.fsencode(run.path), f"this journal cannot be used: {error.strerror}"))
     return found
@@ -72,12 +72,13 @@ def settle_all(runs: Iterable[Run]) -> Settled:
 
 def unsettled(runs: Iterable[Run]) -> int:
     """Return how many names killed runs have left in the middle."""
-    return sum(len(run.open_intents) for run in runs if run.foot is None and not journal.is_alive(run.path))
+    return sum(len(run.open_intents) for run in runs if not run.is_settled and not journal.is_alive(run.path))
 
 
 def _settle(run: Run, descriptor: int) -> Settled:
     """Put back what one killed run left in the middle, newest first."""
     found = Settled()
+    found.by_run[run.name] = left = []
     outcomes = []
     folders = Folders()
     is_settled = True
@@ -88,11 +89,16 @@ def _settle(run: Run, descriptor: int) -> Settled:
             except OSError as error:  # a later run looks again
                 is_settled = False
                 where = f"run {run.name} of {run.started} was killed while it acted on it"
-                found.left.append(Refusal(intent.shown, f"{where}: {error.strerror}"))
+                left.append(Refusal(intent.shown, f"{where}: {error.strerror}"))
+                found.left.append(left[-1])
                 continue
+            if outcome.result is Result.UNKNOWN:
+                left.append(Refusal(intent.shown, outcome.reason))
+            if outcome == run.outcomes.get(intent.n):
+                continue  # known already, and no news
             outcomes.append(outcome)
             if outcome.result is Result.UNKNOWN:
-                found.left.append(Refusal(intent.shown, outcome.reason))
+                found.left.append(left[-1])
             elif outcome.result is Result.PUT_BACK:
                 found.put_back.append(Refusal(intent.shown, "is where it was"))
         for folder in folders.all():
@@ -101,9 +107,10 @@ def _settle(run: Run, descriptor: int) -> Settled:
     finally:
         folders.close()
     lines = [outcome.as_object() for outcome in outcomes]
-    if is_settled:
+    if is_settled and (lines or run.foot is None):
         done = len(run.done()) + sum(outcome.result is Result.DONE for outcome in outcomes)
-        lines.append(journal.foot({"done": done, "stopped": "killed"}))
+        stopped = {"stopped": "killed"} if run.foot is None else {}
+        lines.append(journal.foot((run.foot or {}).get("totals", {}) | stopped | {"done": done, "unknown": len(left)}))
     if lines:
         journal.append(descriptor, lines)
     run.read_again()

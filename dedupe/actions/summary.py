@@ -9,10 +9,9 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from dedupe.actions.plan import Copy, Plan
-from dedupe.storage import display, sharing, volumes
+from dedupe.storage import display, file_systems, sharing, volumes
 from dedupe.storage.opening import open_folder, open_nofollow
 
-_SHARING = frozenset({"btrfs", "xfs", "bcachefs", "ocfs2", "zfs"})  # file systems where files may share blocks
 EXAMPLES = 5
 
 
@@ -80,7 +79,7 @@ def _volume(victim: Copy) -> tuple[str, bool]:
     except OSError:
         return "its volume", False
     shown = display.shown(volume.mount_point) if volume.mount_point else "its volume"
-    return f"{shown} ({volume.label})" if volume.label else shown, volume.file_system in _SHARING
+    return f"{shown} ({volume.label})" if volume.label else shown, file_systems.may_share(volume.file_system)
 
 
 def _own(victim: Copy, *, may_share: bool) -> int:

@@ -48,6 +48,7 @@ class Undoing:
     folders: Folders = field(default_factory=Folders)
     _made: dict[tuple[int, int], bytes] = field(default_factory=dict)  # files that have a name again
     _n: int = 0
+    _parted: int = 0  # files that had further names which nobody knows
 
     def __post_init__(self) -> None:
         """Find the files that earlier undos of the run gave a name again: further names of theirs are links."""
@@ -66,6 +67,9 @@ class Undoing:
                 self.progress.reach(min(len(intents), start + _AT_ONCE))
         finally:
             self.folders.close()
+        if self._parted:
+            told = "had further names outside the report, and are files of their own now"
+            self.tally.notes.append(f"Of the names that are back {self._parted:,} {told}.")
 
     def _batch(self, intents: Sequence[Intent], asked: Deferred) -> None:
         tried = [self._intent(intent) for intent in intents]
@@ -120,8 +124,10 @@ class Undoing:
             self.tally.done += 1
             self.tally.done_bytes += intent.size
             if left:
-                shown = display.shown(intent.path)
-                self.tally.notes.append(f"{shown} is back, but could not be given its {', its '.join(left)} again.")
+                reason = f"is back, but could not be given its {', its '.join(left)} again"
+                self.tally.failed.append(Refusal(intent.path, reason))
+            elif intent.target is None and before.nlink > before.names:
+                self._parted += 1
         except RefusedError as error:
             outcome = Outcome(n=intent.n, result=Result.REFUSED, reason=str(error))
             self.tally.refused.append(Refusal(intent.shown, str(error)))
@@ -171,7 +177,7 @@ class Undoing:
             raise RefusedError(_TAKEN)
         source = self._source(before)
         if here is None or self.written is None:
-            return _looked(before, source)
+            return self._looked(before, source)
         aside, left = self._made_aside(before, intent, here, source)
         try:
             self._rename(aside, here.spot, intent)
@@ -193,7 +199,7 @@ class Undoing:
         if self.to is not None and target is not None and target.look is not None:
             raise RefusedError(_TAKEN)
         if target is None or self.written is None:
-            return _looked(before, here)
+            return self._looked(before, here)
         aside, left = self._made_aside(before, intent, target, here)
         try:
             if self.to is None:
@@ -212,7 +218,29 @@ class Undoing:
         try:
             return place(before.keeper, self.folders)
         except FileNotFoundError:
-            raise RefusedError(f"its copy {display.shown(before.keeper)} is gone") from None
+            raise RefusedError(self._gone(before)) from None
+
+    def _gone(self, before: Intent) -> str:
+        """Return that a copy is gone, and which run took it."""
+        for other in self.known.acted():
+            if other.name <= self.run.name:
+                break
+            taken = self.known.undone(other)
+            if any(intent.path == before.keeper and intent.n not in taken for intent in other.done()):
+                return f"run {other.name} took its copy {display.shown(before.keeper)}: undo that first"
+        return f"its copy {display.shown(before.keeper)} is gone"
+
+    def _looked(self, before: Intent, source: Place) -> list[str]:
+        """Make sure that a file could be made again from its copy.
+
+        Raises:
+            RefusedError: it could not.
+        """
+        if source.look is None:
+            raise RefusedError(self._gone(before))
+        if not source.has_content(before):
+            raise RefusedError(f"{CHANGED} ({display.shown(before.keeper)})")
+        return []
 
     def _made_aside(self, before: Intent, intent: Intent, here: Place, source: Place) -> tuple[Spot, list[str]]:
         """Make the file beside its name: a further name of one that is back, or a copy."""
@@ -224,7 +252,7 @@ class Undoing:
                 link_at(*first.spot, *aside)
                 return aside, []
         if source.look is None or source.look.size != before.size:
-            _looked(before, source)
+            self._looked(before, source)
         return aside, copy_to(source.spot, aside, before.algorithm, before.digest, before.metadata)
 
 
@@ -234,19 +262,6 @@ _HOW: dict[str, Callable[[Undoing, Intent, Intent], list[str]]] = {
     "delete": Undoing.make_again,
     "hardlink": Undoing.unlink,
 }
-
-
-def _looked(before: Intent, source: Place) -> list[str]:
-    """Make sure that a file could be made again from its copy.
-
-    Raises:
-        RefusedError: it could not.
-    """
-    if source.look is None:
-        raise RefusedError(f"its copy {display.shown(before.keeper)} is gone")
-    if not source.has_content(before):
-        raise RefusedError(f"{CHANGED} ({display.shown(before.keeper)})")
-    return []
 
 
 def _below(folder: bytes, path: bytes) -> bytes:

@@ -64,6 +64,7 @@ _OWN_FILES = frozenset({
     *("iso9660", "jfs", "nilfs2", "ntfs", "ntfs3", "ramfs", "refs", "reiserfs", "squashfs", "tmpfs", "udf", "vfat"),
     *("xfs", "zfs"),
 })  # fmt: skip
+_SHARING = frozenset({"bcachefs", "btrfs", "ocfs2", "xfs", "zfs"})  # files may have blocks in common
 
 
 def is_pseudo(kind: bytes) -> bool:
@@ -102,6 +103,11 @@ def shows_others(kind: str) -> bool:
     """Return whether its files may be those of another mount, under a device number of its own (overlay, bindfs)."""
     kind = kind.lower()
     return _SAME.get(kind, kind) not in _OWN_FILES
+
+
+def may_share(kind: str) -> bool:
+    """Return whether its files may share blocks with each other."""
+    return kind.lower() in _SHARING
 
 
 def family(kind: str) -> str:

@@ -57,6 +57,7 @@ _ATTRIBUTES = {
 }
 _WORDS = _ATTRIBUTES if sys.platform == "win32" else _FLAGS
 _SETTABLE = 0x1 | 0x2 | 0x4 | 0x8 | 0x10 | 0x20 | 0x40 | 0x80 | 0x400 | 0x4000 | 0x8000 | 0x80_0000
+_RUN_AS = stat.S_ISUID | stat.S_ISGID
 _ACCESS_LISTS = ("system.posix_acl_", "system.nfs4_acl", "system.richacl")
 
 
@@ -156,8 +157,10 @@ else:
             os.fchown(descriptor, metadata.uid, metadata.gid)
         if sys.platform == "linux":
             _restore_xattrs(descriptor, metadata.xattrs)
-        with suppress(OSError):
-            os.fchmod(descriptor, metadata.mode)
+        now = os.fstat(descriptor)
+        is_theirs = (now.st_uid, now.st_gid) == (metadata.uid, metadata.gid)
+        with suppress(OSError):  # a program that runs as its owner must not come to run as another
+            os.fchmod(descriptor, metadata.mode if is_theirs else metadata.mode & ~_RUN_AS)
         with suppress(OSError):
             os.utime(descriptor, ns=(metadata.accessed_ns, metadata.modified_ns))
         if sys.platform == "linux":  # last: one that is immutable takes nothing more
