@@ -6,8 +6,8 @@ import sys
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
+from dedupe.actions.copies import Name
 from dedupe.actions.holding import FolderHandle, Held
-from dedupe.actions.plan import Name
 from dedupe.storage.rename import rename_no_replace
 from dedupe.storage.temporary_names import ASIDE
 

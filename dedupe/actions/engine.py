@@ -13,9 +13,10 @@ from dataclasses import dataclass, field, replace
 from dedupe.actions import aliases
 from dedupe.actions.acting import Acting, Proven
 from dedupe.actions.action import Action
+from dedupe.actions.copies import Copy
 from dedupe.actions.holding import Folders, Held, RefusedError, hold
 from dedupe.actions.journal import Journal
-from dedupe.actions.plan import Copy, Plan, PlannedGroup
+from dedupe.actions.plan import Plan, PlannedGroup
 from dedupe.actions.proof import Hashers, prove
 from dedupe.actions.tally import Refusal, Tally
 from dedupe.actions.words import said
@@ -59,6 +60,7 @@ class Means:
 class _Batch:
     """What is proven and not acted on yet."""
 
+    most: int  # names that it takes
     proven: list[Proven] = field(default_factory=list)
     names: int = 0
     since: float = 0.0
@@ -66,7 +68,7 @@ class _Batch:
     @property
     def is_due(self) -> bool:
         """Return whether it is large enough, or its first proof old enough."""
-        return self.names >= _FILES or (self.names > 0 and time.monotonic() - self.since > _SECONDS)
+        return self.names >= self.most or (self.names > 0 and time.monotonic() - self.since > _SECONDS)
 
 
 class Engine:
@@ -84,7 +86,7 @@ class Engine:
         self._folders, self._hashers, self._progress = means.folders, means.hashers, means.progress
         self.tally = Tally(already=list(plan.already), refused=list(plan.refused))
         self._acting = Acting(action, self.tally, means.folders, means.journal, settings.copies, verify=settings.verify)
-        self._batch = _Batch()
+        self._batch = _Batch(min(_FILES, open_files() // 8))  # keeper, victim and their folders of each, and more
         self._probed: set[int] = set()  # devices where it can
         self._hopeless: dict[int, str] = {}  # devices where the action cannot work, and why
         self._read = 0
@@ -188,7 +190,7 @@ class Engine:
 
     def _flush(self) -> None:
         """Act on the batch."""
-        batch, self._batch = self._batch, _Batch()
+        batch, self._batch = self._batch, _Batch(self._batch.most)
         try:
             if batch.proven:
                 self._acting.act(batch.proven)

@@ -13,8 +13,9 @@ from typing import TypeAlias
 
 from dedupe.actions import looks
 from dedupe.actions.aliases import Seen
+from dedupe.actions.bounds import out_of_the_way
+from dedupe.actions.copies import Copy, Name
 from dedupe.actions.looks import Look
-from dedupe.actions.plan import Copy, Name, out_of_the_way
 from dedupe.storage import lease
 from dedupe.storage.opening import open_folder, open_nofollow
 

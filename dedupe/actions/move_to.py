@@ -36,6 +36,7 @@ class MoveTo:
         self._target, self._folders = os.path.realpath(absolute(target)), folders
         self._places = places(roots)
         self._made: set[bytes] = set()
+        self._promised: set[bytes] = set()
         shown = display.shown(target)
         if any(self._target == os.path.realpath(absolute(root)) for root in roots):
             raise UsageError(f"{shown} is one of the folders that were scanned: name another one to move to.")
@@ -53,8 +54,10 @@ class MoveTo:
 
     def check(self, item: Item) -> None:
         """Refuse a victim whose place is taken."""
-        if os.path.lexists(self._path(item)):
-            raise RefusedError(f"its place is taken: {display.shown(outside(self._path(item)))}")
+        path = self._path(item)
+        if os.path.lexists(path) or path in self._promised:
+            raise RefusedError(f"its place is taken: {display.shown(outside(path))}")
+        self._promised.add(path)
 
     def prepare(self, item: Item) -> None:
         """Make the folders that the name needs."""

@@ -7,65 +7,19 @@ passes is looked at, read and compared again at the moment of the act.
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 from dedupe.actions import aliases, held_back, looks
-from dedupe.actions.aliases import Seen
+from dedupe.actions.bounds import Inside, Passing, Rules, out_of_the_way
+from dedupe.actions.copies import Copy, Name, merged
 from dedupe.actions.held_back import Kind
-from dedupe.actions.looks import Look
 from dedupe.actions.marks import MarkedFile, MarkedGroup, Marks
 from dedupe.actions.tally import Refusal
 from dedupe.actions.words import said
 from dedupe.errors import UsageError
 from dedupe.storage import display
 from dedupe.storage.paths import absolute
-
-_TRASH = re.compile(
-    rb"\$recycle\.bin|recycler|recycled|\.trash|\.trash-\d+|\.trashes|#recycle|@recycle|\.recycle"
-    rb"|files_trashbin|\.dtrash|\.stversions",  # of Samba, Nextcloud, digiKam, Syncthing
-    re.IGNORECASE,
-)
-_SNAPSHOT = re.compile(rb"\.snapshots?|\.zfs|~snapshot|#snapshot|@gmt-[\d.-]+", re.IGNORECASE)
-
-
-class Name(NamedTuple):
-    """One name of a file: as the marks say it, and where its folder really lies."""
-
-    path: bytes
-    folder: bytes  # without symbolic links
-    name: bytes
-    root: bytes = b""  # as the report has it
-
-    @property
-    def real(self) -> bytes:
-        """Return the path through the real folder."""
-        return os.path.join(self.folder, self.name)
-
-
-class Copy(NamedTuple):
-    """One physical file of a group."""
-
-    names: tuple[Name, ...]  # all real names that are known
-    seen: Look
-    symlinks: tuple[bytes, ...]
-
-    @property
-    def path(self) -> bytes:
-        """Return the first name, as the marks say it."""
-        return self.names[0].path
-
-    @property
-    def identity(self) -> tuple[int, int]:
-        """Return what tells one file from another while both are there."""
-        return self.seen.identity
-
-    @property
-    def as_seen(self) -> Seen:
-        """Return it with its folder."""
-        return Seen(self.seen, self.names[0].folder)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +58,6 @@ class Plan:
     groups: list[PlannedGroup] = field(default_factory=list)
     refused: list[Refusal] = field(default_factory=list)
     already: list[Refusal] = field(default_factory=list)  # gone, or the keeper itself
-    protected: tuple[bytes, ...] = ()  # folders, without symbolic links
 
 
 def make(marks: Marks, limits: Limits) -> Plan:
@@ -115,14 +68,28 @@ def make(marks: Marks, limits: Limits) -> Plan:
     """
     _check(marks)
     held_back.forget()
-    protected = tuple(os.path.realpath(absolute(r.value)) for r in marks.rules if r.name == "protect")
-    plan = Plan(tuple(marks.roots), protected=protected)
+    plan = Plan(tuple(marks.roots))
+    rules = Rules(marks.rules)
     places = _Places(marks.roots, limits.target)
     looked = [_Looked(group, places) for group in marks.groups]
     kept = {copy.identity for group in looked for copy in group.keepers}
+    guard = _Guard(limits, rules, kept)
     for group in looked:
-        _plan_group(plan, group, limits, kept)
+        _plan_group(plan, group, guard)
+    # what lies together is acted on together: folders are opened, and synced, less often
+    plan.groups.sort(key=lambda group: group.victims[0].names[0].real)
     return plan
+
+
+@dataclass(slots=True)
+class _Guard:
+    """What every victim is held against."""
+
+    limits: Limits
+    rules: Rules
+    kept: Collection[tuple[int, int]]  # files that stay, of all groups
+    seen: dict[tuple[int, int], bytes] = field(default_factory=dict)  # victims so far, and their paths
+    passing: Passing = field(default_factory=Passing)
 
 
 def _check(marks: Marks) -> None:
@@ -156,7 +123,7 @@ class _Places:
     def __init__(self, roots: Iterable[bytes], target: bytes | None) -> None:
         self._roots = sorted(((os.path.join(r, b""), r) for r in roots), key=lambda pair: -len(pair[0]))
         self._real = {root: os.path.realpath(absolute(root)) for _, root in self._roots}
-        self.target = None if target is None else os.path.join(os.path.realpath(target), b"")
+        self.target = Inside([] if target is None else [target])
 
     def root_of(self, path: bytes) -> bytes:
         """Return the innermost root that a path lies below."""
@@ -221,63 +188,64 @@ class _Looked:
             return "is no regular file any more"
         if copy.seen.size != self.group.size:
             return "has another size than in the report"
-        if self._places.target and copy.names[0].real.startswith(self._places.target):
+        if self._places.target.has(copy.names[0].real):
             return "lies in the target folder"
         return out_of_the_way(copy.names[0].folder)
 
 
-def out_of_the_way(folder: bytes) -> str | None:
-    """Return why a file in a folder is no copy to count on, or None."""
-    for part in folder.replace(b"\\", b"/").split(b"/"):
-        if _TRASH.fullmatch(part):
-            return "lies in a trash"
-        if _SNAPSHOT.fullmatch(part):
-            return "lies in a snapshot"
-    return "lies in a trash" if b"/Trash/files" in folder else None
-
-
-def _plan_group(plan: Plan, looked: _Looked, limits: Limits, kept: Collection[tuple[int, int]]) -> None:
+def _plan_group(plan: Plan, looked: _Looked, guard: _Guard) -> None:
     """Put what may be done about one group into the plan."""
     plan.refused += looked.refused
     plan.already += looked.already
     own = {copy.identity for copy in looked.keepers}
-    stays = aliases.Files(copy.as_seen for copy in looked.keepers)
+    keepers = merged(looked.keepers)
+    stays = aliases.Files(copy.as_seen for copy in keepers)
     victims = []
-    for victim in looked.victims:
+    for victim in merged(looked.victims):
         if victim.identity in own:
-            plan.already.append(Refusal(victim.path, "is the same file as a copy that stays"))
-        elif stays.has(victim.as_seen):
-            plan.refused.append(Refusal(victim.path, aliases.SAID))
-        elif reason := _held(victim, plan, limits, kept):
-            plan.refused.append(Refusal(victim.path, reason))
+            plan.already += [Refusal(name.path, "is the same file as a copy that stays") for name in victim.names]
+        elif reason := aliases.SAID if stays.has(victim.as_seen) else _held(victim, guard):
+            plan.refused += [Refusal(name.path, reason) for name in victim.names]
         else:
             victims.append(victim)
-    if len(stays) < limits.copies:
+    if guard.limits.names_go:
+        keepers = _lasting(keepers, victims, guard, looked.spoilt)
+        stays = aliases.Files(copy.as_seen for copy in keepers)
+    if len(stays) < guard.limits.copies:
         spoilt = f": {looked.spoilt[0]}" if looked.spoilt else ""
-        reason = f"only {len(stays)} of {limits.copies} copies would stay{spoilt}"
-        plan.refused += [Refusal(victim.path, reason) for victim in victims]
+        reason = f"only {len(stays)} of {guard.limits.copies} copies would stay{spoilt}"
+        plan.refused += [Refusal(name.path, reason) for victim in victims for name in victim.names]
     elif victims:
         group = looked.group
-        plan.groups.append(
-            PlannedGroup(group.size, group.algorithm, group.digest, tuple(looked.keepers), tuple(victims))
-        )
+        plan.groups.append(PlannedGroup(group.size, group.algorithm, group.digest, tuple(keepers), tuple(victims)))
 
 
-def _held(victim: Copy, plan: Plan, limits: Limits, kept: Collection[tuple[int, int]]) -> str | None:
+def _lasting(keepers: list[Copy], victims: list[Copy], guard: _Guard, spoilt: list[str]) -> list[Copy]:
+    """Return the keepers that last as long as the victims would; note why others do not."""
+    in_memory = all(guard.passing.in_memory(victim.names[0].folder, victim.seen.device) for victim in victims)
+    found = []
+    for keeper in keepers:
+        reason = guard.passing.reason(keeper.names[0].folder, keeper.seen.device)
+        if not reason or in_memory:
+            found.append(keeper)
+        else:
+            spoilt.append(f"{display.shown(keeper.path)} {reason}")
+    return found
+
+
+def _held(victim: Copy, guard: _Guard) -> str | None:
     """Return why a victim is left alone, or None."""
-    if victim.identity in kept:
+    limits = guard.limits
+    if victim.identity in guard.kept:
         return "is to stay elsewhere in the marks"
+    if guard.seen.setdefault(victim.identity, victim.path) != victim.path:
+        return f"is one file with {display.shown(guard.seen[victim.identity])}, which is in another group"
     for name in victim.names:
-        if is_below(name.real, plan.protected):
-            return "lies in a protected folder"
+        if reason := guard.rules.refusal(name.real):
+            return reason
         kind = held_back.kind_of(name.real)
         if kind is not None and kind not in limits.also:
             return f"is held back ({kind}): --also {kind} would take it too"
     if limits.names_go and victim.symlinks and Kind.SYMLINK_TARGETS not in limits.also:
         return f"is where {len(victim.symlinks)} symbolic links lead (symlink-targets): --also symlink-targets takes it"
     return None
-
-
-def is_below(path: bytes, folders: Iterable[bytes]) -> bool:
-    """Return whether a real path lies below one of several real folders, or is one."""
-    return any(path == folder or path.startswith(os.path.join(folder, b"")) for folder in folders)

@@ -8,7 +8,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from dedupe.actions.plan import Copy, Plan
+from dedupe.actions.copies import Copy
+from dedupe.actions.plan import Plan
 from dedupe.storage import display, file_systems, sharing, volumes
 from dedupe.storage.opening import open_folder, open_nofollow
 

@@ -39,6 +39,28 @@ _MACHINE = os.uname().machine
 _GET = request(ord("f"), 1, _LONG, reads=True, machine=_MACHINE)  # FS_IOC_GETFLAGS
 _PUT = request(ord("f"), 2, _LONG, reads=False, machine=_MACHINE)  # FS_IOC_SETFLAGS
 
+_SUBVOLUME = request(0x94, 25, 8, reads=True, machine=_MACHINE)  # BTRFS_IOC_SUBVOL_GETFLAGS
+_READ_ONLY = 2  # BTRFS_SUBVOL_RDONLY
+
+
+def is_read_only_subvolume(folder: bytes) -> bool:
+    """Return whether a folder of btrfs lies in a subvolume that is read-only, as most snapshots are.
+
+    Raises:
+        OSError: it cannot be opened, or is none of btrfs.
+    """
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        answer = bytearray(8)
+        fcntl.ioctl(descriptor, _SUBVOLUME, answer)
+        return bool(int.from_bytes(answer, sys.byteorder) & _READ_ONLY)
+    except OSError as error:
+        if error.errno in _NOT_OFFERED:
+            return bool(os.fstatvfs(descriptor).f_flag & os.ST_RDONLY)
+        raise
+    finally:
+        os.close(descriptor)
+
 
 def get(descriptor: int) -> int:
     """Return the flags of an open file.

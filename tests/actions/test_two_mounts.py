@@ -47,10 +47,10 @@ def by_program(top: Path, program: str) -> Iterator[tuple[Path, Path]]:
 
 
 def shown_twice(top: Path, by: str) -> Iterator[tuple[Path, Path]]:
-    """Yield a folder on a disk in memory, and what shows it once more."""
-    with disks.mounted(top / "memory", "-t", "tmpfs", "tmpfs") as memory:
-        (memory / "here").mkdir()
-        with overlaid(memory) if by == "overlay" else by_program(memory, by) as found:
+    """Yield a folder on a disk, and what shows it once more."""
+    with disks.disk(top / "image", top / "disk") as disk:
+        (disk.folder / "here").mkdir()
+        with overlaid(disk.folder) if by == "overlay" else by_program(disk.folder, by) as found:
             yield found
 
 
