@@ -40,6 +40,8 @@ from dedupe.progress import Progress, Silent
 from dedupe.storage import display
 from dedupe.storage.paths import absolute, outside
 
+OFFERED = ("linux",)  # systems that every action was run on; a file is changed nowhere else
+
 
 class ActionName(StrEnum):
     """What is done with redundant files."""
@@ -82,10 +84,10 @@ class Order:
             raise UsageError("--move-to, and it alone, needs a folder.")
         if self.target == b"":
             raise UsageError("--move-to names no folder.")
-        if sys.platform != "linux" and self.action in (ActionName.TRASH, ActionName.REFLINK):
+        if sys.platform not in OFFERED:
             raise UsageError(
-                f"--{self.action} is offered on Linux only, where it could be tried: "
-                "--move-to, --delete and --hardlink work here."
+                f"--{self.action} is offered on Linux only so far, where it could be tried. Nothing was done: "
+                "`dedupe mark` works here, and says which files are redundant."
             )
 
 

@@ -233,12 +233,10 @@ def _check_owner(folder: str) -> None:
     Raises:
         NothingUsableError: that would be done.
     """
-    if sys.platform == "win32" or os.path.isdir(folder):
-        return
     above = folder
     while not os.path.isdir(above) and above != os.path.dirname(above):
         above = os.path.dirname(above)
-    if os.stat(above).st_uid not in (os.geteuid(), 0):
+    if sys.platform != "win32" and above != folder and os.stat(above).st_uid not in (os.geteuid(), 0):
         raise NothingUsableError(
             f"{display.shown_text(above)} is another user's folder: run this without sudo, or with `sudo -H`."
         )

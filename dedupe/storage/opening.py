@@ -181,14 +181,20 @@ else:
         return here
 
 
-def open_files() -> int:
-    """Return how many files this process may have open at a time."""
-    if sys.platform == "win32":
-        return 512  # of the C library; nobody lowers it
-    import resource
+if sys.platform == "win32":
 
-    soft = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
-    return 1 << 20 if soft == resource.RLIM_INFINITY else soft
+    def open_files() -> int:
+        """Return how many files this process may have open at a time: as many as the C library's table has."""
+        return 512
+
+else:
+
+    def open_files() -> int:
+        """Return how many files this process may have open at a time."""
+        import resource
+
+        soft = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+        return 1 << 20 if soft == resource.RLIM_INFINITY else soft
 
 
 def _below(real: bytes, path: bytes, root: bytes) -> bytes:

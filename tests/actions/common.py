@@ -5,9 +5,12 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from dedupe.actions import apply as applying
 from dedupe.actions.apply import ActionName, Order
@@ -18,6 +21,7 @@ from dedupe.progress import Silent
 from dedupe.storage.temporary_names import ASIDE
 from tests.conftest import write
 
+ON_LINUX = pytest.mark.skipif(sys.platform != "linux", reason="acting is offered on Linux, and refused elsewhere")
 LARGE = 300_000  # bytes: beyond what is read in one piece
 
 

@@ -17,9 +17,10 @@ from dedupe.actions.delete import Delete
 from dedupe.actions.hardlink import Hardlink
 from dedupe.actions.move_to import MoveTo
 from dedupe.actions.trash import ToTrash
-from tests.actions.common import LARGE, act, contents, copies, reasons, snapshot, take_back, tree
+from tests.actions.common import LARGE, ON_LINUX, act, contents, copies, reasons, snapshot, take_back, tree
 from tests.cases.common import not_on_windows
 
+pytestmark = ON_LINUX
 LINUX = sys.platform == "linux"
 ACTIONS = [ActionName.MOVE_TO, ActionName.DELETE, ActionName.HARDLINK, *([ActionName.TRASH] if LINUX else [])]
 CLASSES = {

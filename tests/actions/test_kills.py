@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.cases.common import SIGNALS, not_on_windows
+from tests.actions.common import ON_LINUX
 
-ACTIONS = ["move-to", "delete", "hardlink", *(["trash"] if sys.platform == "linux" else [])]
+pytestmark = ON_LINUX
+ACTIONS = ["move-to", "delete", "hardlink", "trash"]
 
 
-@not_on_windows(SIGNALS)
 @pytest.mark.parametrize("what", ["lines", "journal", "undo"])
 @pytest.mark.parametrize("action", ACTIONS)
 def test_a_kill_then_undo_is_as_before(tmp_path: Path, action: str, what: str) -> None:

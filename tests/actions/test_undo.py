@@ -23,9 +23,10 @@ from dedupe.actions.journal import Journal
 from dedupe.actions.records import Intent
 from dedupe.errors import NothingUsableError, UsageError
 from tests import disks
-from tests.actions.common import act, content, copies, reasons, snapshot, take_back, tree
+from tests.actions.common import ON_LINUX, act, content, copies, reasons, snapshot, take_back, tree
 from tests.cases.common import MODES_OF_POSIX, need_root, not_on_windows
 
+pytestmark = ON_LINUX
 GIVING_BACK = [ActionName.MOVE_TO, ActionName.DELETE, ActionName.HARDLINK]
 
 

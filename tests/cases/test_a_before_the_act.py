@@ -15,11 +15,12 @@ from dedupe.actions.marks import MarkedFile, Rule
 from dedupe.actions.plan import Limits, make
 from dedupe.actions.rules import Rules, mark
 from dedupe.errors import UsageError
-from tests.actions.common import act, content, contents, copies, reasons, snapshot, take_back
+from tests.actions.common import ON_LINUX, act, content, contents, copies, reasons, snapshot, take_back
 from tests.actions.test_plan import changed
 from tests.cases.common import LINKS, find, not_on_windows
 from tests.conftest import write
 
+pytestmark = ON_LINUX
 ACTIONS = [ActionName.MOVE_TO, ActionName.DELETE, ActionName.HARDLINK]
 
 

@@ -23,11 +23,12 @@ from dedupe.actions.summary import of as summary_of
 from dedupe.storage import sharing
 from dedupe.storage.extents import extents
 from tests import disks
-from tests.actions.common import act, content, contents, copies, marked, reasons, snapshot, take_back
+from tests.actions.common import ON_LINUX, act, content, contents, copies, marked, reasons, snapshot, take_back
 from tests.actions.test_plan import changed
 from tests.cases.common import MODES_OF_POSIX, not_on_windows
 from tests.conftest import write
 
+pytestmark = ON_LINUX
 LINUX = pytest.mark.skipif(sys.platform != "linux", reason="Linux has it")
 BLOCKS = 1 << 20
 

@@ -12,13 +12,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.actions.common import snapshot
+from tests.actions.common import ON_LINUX, snapshot
 from tests.cases.common import SIGNALS, not_on_windows
 from tests.cases.conftest import program as program  # noqa: PLC0414 - a fixture
 from tests.cli.test_mark import Run
 from tests.cli.test_mark import report as report  # noqa: PLC0414 - a fixture
 from tests.conftest import write
 
+pytestmark = ON_LINUX
 RULES = ("--prefer", "top/a", "--then", "newest")
 
 
@@ -126,15 +127,6 @@ def test_broken_marks_are_one_sentence(cli: Run, tmp_path: Path) -> None:
     assert done.returncode == 2
     assert done.stderr.startswith(b"dedupe: The marks m.json cannot be acted on: ")
     assert done.stderr.count(b"\n") == 1
-
-
-@pytest.mark.skipif(sys.platform == "linux", reason="offered on Linux")
-@pytest.mark.parametrize("action", ["--trash", "--reflink"])
-def test_what_could_not_be_tried_is_refused(cli: Run, report: Path, action: str) -> None:
-    """With what works instead."""
-    done = cli("apply", report, *RULES, action, "--yes")
-    assert done.returncode == 2
-    assert b"--move-to, --delete and --hardlink work here" in done.stderr
 
 
 @not_on_windows(SIGNALS)

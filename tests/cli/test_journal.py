@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from tests.actions.common import ON_LINUX
 from tests.cli.test_apply import RULES
 from tests.cli.test_mark import Run
 from tests.cli.test_mark import report as report  # noqa: PLC0414 - a fixture
+
+pytestmark = ON_LINUX
 
 
 def test_runs_are_listed_and_told(cli: Run, report: Path, tmp_path: Path) -> None:

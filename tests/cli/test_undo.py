@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.actions.common import snapshot
+from tests.actions.common import ON_LINUX, snapshot
 from tests.cli.test_apply import RULES
 from tests.cli.test_mark import Run
 from tests.cli.test_mark import report as report  # noqa: PLC0414 - a fixture
+
+pytestmark = ON_LINUX
 
 
 def test_undo_by_file_then_all_then_nothing(cli: Run, report: Path, tmp_path: Path) -> None:
