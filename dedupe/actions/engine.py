@@ -248,6 +248,8 @@ class Engine:
             try:
                 if reason := self._hopeless.get(copy.seen.device):
                     raise RefusedError(reason)
+                if self._action.names_go or self._action.links:
+                    self._folders.check_writable(copy.names)
                 victim = self._hold(copy, group.size, is_victim=True)
                 if victim.identity in stays:
                     self.tally.already.append(Refusal(copy.path, "is the same file as a copy that stays"))
@@ -288,8 +290,7 @@ class Engine:
         return hold(copy, size, self._folders, is_victim=is_victim)
 
     def _too_few(self, count: int, reason: str) -> str:
-        said_why = f": {reason}" if reason else ""
-        return f"only {count} of {self._settings.copies} copies would stay{said_why}"
+        return f"only {count} of {self._settings.copies} copies would stay" + (f": {reason}" if reason else "")
 
     def _refuse(self, copies: Sequence[Copy], reason: str) -> None:
         self.tally.refused += [Refusal(name.path, reason) for copy in copies for name in copy.names]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterable
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import TypeAlias
@@ -34,6 +35,7 @@ class Folders:
 
     def __init__(self) -> None:
         self._open: dict[bytes, FolderHandle] = {}
+        self._writable: dict[bytes, str] = {}
 
     def __len__(self) -> int:
         return len(self._open)
@@ -47,6 +49,19 @@ class Folders:
         if folder not in self._open:
             self._open[folder] = open_folder(folder)
         return self._open[folder]
+
+    def check_writable(self, names: Iterable[Name]) -> None:
+        """Make sure that names can be changed in their folders, before anything is read for it.
+
+        Raises:
+            RefusedError: they cannot.
+            OSError: a folder is not there, or a link is on the way to it.
+        """
+        for folder in {name.folder for name in names}:
+            if folder not in self._writable:
+                self._writable[folder] = _unwritable(self.handle(folder), folder)
+            if reason := self._writable[folder]:
+                raise RefusedError(reason)
 
     def all(self) -> list[FolderHandle]:
         """Return all that are open."""
@@ -165,3 +180,19 @@ def _open(folder: FolderHandle, name: bytes, stack: ExitStack, *, is_victim: boo
             return descriptor, stack.enter_context(lease.read_lease(descriptor))
     except lease.WriterError as error:
         raise RefusedError("is open for writing by another program") from error
+
+
+if sys.platform == "win32":
+
+    def _unwritable(handle: FolderHandle, folder: bytes) -> str:  # noqa: ARG001
+        return ""  # Windows tells when it is tried
+
+else:
+
+    def _unwritable(handle: FolderHandle, folder: bytes) -> str:
+        """Return why names cannot be changed in a folder, as far as that can be told without trying."""
+        if os.fstatvfs(handle).f_flag & os.ST_RDONLY:
+            return "lies on a volume that is read-only"
+        if not os.access(folder, os.W_OK | os.X_OK):
+            return "cannot be changed: the rights of its folder, or an immutable flag, forbid it"
+        return ""

@@ -6,14 +6,16 @@ import hashlib
 import os
 import stat
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from dedupe.actions import apply as applying
+from dedupe.actions.acting import Acting
 from dedupe.actions.apply import ActionName, Order
+from dedupe.actions.journal import Journal
 from dedupe.actions.marks import MarkedFile, MarkedGroup, Marks, Rule
 from dedupe.actions.tally import Tally
 from dedupe.actions.undo import Wish, undo
@@ -102,3 +104,21 @@ def contents(*tops: Path) -> set[bytes]:
 def reasons(tally: Tally) -> list[str]:
     """Return why names were refused, failed or are unclear."""
     return [each.reason for each in (*tally.refused, *tally.failed, *tally.unknown)]
+
+
+class _Killed(BaseException):
+    """As good as a kill: nothing of the run comes after it."""
+
+
+def killed_in(monkeypatch: pytest.MonkeyPatch, owner: object, name: str, run: Callable[[], object]) -> None:
+    """Run something that ends, as by a kill, when it first comes to a function."""
+
+    def kill(*_: object, **__: object) -> None:
+        raise _Killed
+
+    with monkeypatch.context() as patch:
+        patch.setattr(owner, name, kill)
+        patch.setattr(Acting, "_give_up", lambda *_: None)
+        patch.setattr(Journal, "end", lambda *_: None)
+        with pytest.raises(_Killed):
+            run()

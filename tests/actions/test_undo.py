@@ -8,7 +8,7 @@ import shutil
 import stat
 import sys
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,14 +16,13 @@ import pytest
 
 from dedupe.actions import journal as journals
 from dedupe.actions import runs, settle
-from dedupe.actions.acting import Acting
 from dedupe.actions.apply import ActionName
 from dedupe.actions.delete import Delete
 from dedupe.actions.journal import Journal
 from dedupe.actions.records import Intent
 from dedupe.errors import NothingUsableError, UsageError
 from tests import disks
-from tests.actions.common import ON_LINUX, act, content, copies, reasons, snapshot, take_back, tree
+from tests.actions.common import ON_LINUX, act, content, copies, killed_in, reasons, snapshot, take_back, tree
 from tests.cases.common import MODES_OF_POSIX, need_root, not_on_windows
 
 pytestmark = ON_LINUX
@@ -233,24 +232,6 @@ def test_nothing_is_settled_where_nothing_is_open(tmp_path: Path, journal: Path)
     before = path.read_bytes()
     assert settle.settle_all(runs.all_runs(str(journal)).runs) == settle.Settled()
     assert path.read_bytes() == before
-
-
-class _Killed(BaseException):
-    """As good as a kill: nothing of the run comes after it."""
-
-
-def killed_in(monkeypatch: pytest.MonkeyPatch, owner: object, name: str, run: Callable[[], object]) -> None:
-    """Run something that ends, as by a kill, when it first comes to a function."""
-
-    def kill(*_: object, **__: object) -> None:
-        raise _Killed
-
-    with monkeypatch.context() as patch:
-        patch.setattr(owner, name, kill)
-        patch.setattr(Acting, "_give_up", lambda *_: None)
-        patch.setattr(Journal, "end", lambda *_: None)
-        with pytest.raises(_Killed):
-            run()
 
 
 def test_a_killed_run_is_the_last_run(tmp_path: Path, journal: Path, monkeypatch: pytest.MonkeyPatch) -> None:
