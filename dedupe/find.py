@@ -49,6 +49,7 @@ def find_duplicates(
         table = listing.table
         sets = group_by_size(table)
         united = unite_hard_links(table, sets, session.opener)
+        session.pool.share(table)  # it changes no more
         known = recall(session, table, united.sets)
         likely = group_by_fingerprint(session, table, united.sets, known)
         confirmed = confirm(session, table, likely.sets, known)

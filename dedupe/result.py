@@ -227,8 +227,7 @@ class GroupList(Groups):
         return Counter(group.proof for group in self._groups)
 
 
-@dataclass(frozen=True, slots=True)
-class VolumeInfo:
+class VolumeInfo(NamedTuple):
     """A file system that files of a result lie on."""
 
     id: str  # such as "uuid:…", "serial:…", "export:…": the same wherever and whenever it is mounted
@@ -237,8 +236,7 @@ class VolumeInfo:
     mount_point: bytes  # where it was mounted, one place of maybe several; b"" where it is not known
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
+class Problem(NamedTuple):
     """A file or folder that could not be read, or changed meanwhile."""
 
     path: bytes
@@ -246,8 +244,7 @@ class Problem:
     message: str
 
 
-@dataclass(frozen=True, slots=True)
-class FolderCount:
+class FolderCount(NamedTuple):
     """What lies below a folder that the walk listed, at any depth."""
 
     files: int  # names of files that took part

@@ -10,6 +10,7 @@ from pathlib import Path
 from dedupe.cache.queries import Recalled
 from dedupe.cache.store import Cache
 from dedupe.cache.write_buffer import RACY_NS
+from dedupe.compare import fingerprint
 from dedupe.compare.divergence import divergence_at
 from dedupe.files.table import FileTable
 from dedupe.storage.file_stat import FileStat
@@ -58,8 +59,13 @@ def recall(path: Path, table: FileTable, algorithm: str = "sha256") -> list[tupl
 
 def each(found: Recalled) -> list[tuple[int, bytes, bytes | None]]:
     """Return member, fingerprint and digest of each file that something is believed of."""
-    digests = dict(zip(found.digested, found.digests, strict=True))
-    return [(i, p, digests.get(i)) for i, p in zip(found.members, found.fingerprints, strict=True)]
+    digests = dict(zip(found.digested, _cut(found.digests, found.width), strict=True))
+    fingerprints = _cut(found.fingerprints, fingerprint.WIDTH)
+    return [(i, p, digests.get(i)) for i, p in zip(found.members, fingerprints, strict=True)]
+
+
+def _cut(joined: bytes, width: int) -> list[bytes]:
+    return [joined[at : at + width] for at in range(0, len(joined), width or 1)]
 
 
 def rows(path: Path) -> int:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,7 @@ DEVICE_OF_THE_FOLDER = -1  # a volume with this number gets the one that is aske
 
 def volume(name: str, **changes: Any) -> Volume:
     """Return a volume of this host; `changes` are fields of `Volume`."""
-    return replace(Volume(name, f"only {name}", volumes.host(), DEVICE_OF_THE_FOLDER), **changes)
+    return Volume(name, f"only {name}", volumes.host(), DEVICE_OF_THE_FOLDER)._replace(**changes)
 
 
 class FakeVolumes:
@@ -63,4 +62,4 @@ class FakeVolumes:
 
     def _volume(self, root: Path, device: int) -> Volume:
         told = self.roots[root]
-        return replace(told, device=device) if told.device == DEVICE_OF_THE_FOLDER else told
+        return told._replace(device=device) if told.device == DEVICE_OF_THE_FOLDER else told

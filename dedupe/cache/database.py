@@ -8,6 +8,7 @@ import sqlite3
 import sys
 import time
 from collections.abc import Iterator
+from urllib.parse import quote_from_bytes
 
 from dedupe.cache import schema
 from dedupe.errors import CacheError
@@ -118,8 +119,7 @@ def unchanged(path: str) -> str:
 
 def uri(path: str, how: str) -> str:
     """Return the address by which SQLite opens a file in a certain way."""
-    name = os.fsencode(path).replace(b"%", b"%25").replace(b"?", b"%3f").replace(b"#", b"%23")
-    address = f"file:{os.fsdecode(name)}"
+    address = f"file:{quote_from_bytes(os.fsencode(path), safe='/:' + chr(92))}"  # also a name that is no text
     if sys.platform == "win32":
         address = address.replace("\\", "/").replace("file:", "file:///", 1)
     return f"{address}?{how}"

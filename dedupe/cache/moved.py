@@ -150,7 +150,7 @@ class MovedFiles:
             return Recalled()
         table = self._table
         packed = dict(zip(members, row_checksum.each(row_checksum.packed_stats(table, members)), strict=True))
-        paths = dict(zip(members, table.packed_paths(members, relative=True), strict=True))
+        paths = dict(zip(members, table.relative_paths(members), strict=True))
         best: queries.Rows = {}
         new: list[tuple[bytearray | None, bytearray | None, int]] = []
         for row, member, path, algorithm, fingerprint_, digest, divergence, stored in found:

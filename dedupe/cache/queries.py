@@ -9,14 +9,17 @@ from __future__ import annotations
 
 import contextlib
 import sqlite3
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from array import array
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import accumulate, groupby
+from itertools import accumulate, compress, groupby
 from typing import Any, NamedTuple, TypeAlias
 
 from dedupe.cache import eligible, row_checksum
 from dedupe.compare import fingerprint
+from dedupe.files import inherited
 from dedupe.files.columns import gather_array
+from dedupe.files.selection import SelectedPaths
 from dedupe.files.table import FileTable
 from dedupe.storage.volume import Volume
 
@@ -41,27 +44,48 @@ class RememberedRow(NamedTuple):
 Rows: TypeAlias = dict[int, tuple[bytes, bytes, bytes]]  # by member, as in `RememberedRow`: that takes longer to make
 
 
-@dataclass(frozen=True, slots=True)
-class Query:
-    """Files of one volume to look up."""
+class QueryColumns(NamedTuple):
+    """What is asked of the files of a query, in their order."""
 
-    volume_id: str
-    volume: int  # its number in the database
-    members: Sequence[int]  # what the caller knows the files by
     paths: Iterable[bytes]  # in the volume
     runs: Sequence[int]  # how many of them, one after the other, lie in one folder
     packed_stats: bytes  # of `row_checksum`: what the files' stat is now
     unsure: Collection[int] = ()  # members whose change time tells nothing
 
 
+@dataclass(frozen=True, slots=True)
+class Query:
+    """Files of one volume to look up; their columns are made where they are used, if the table is there."""
+
+    volume: Volume
+    number: int  # of the volume in the database
+    members: Sequence[int]  # what the caller knows the files by
+    table: FileTable | None
+    sent: QueryColumns | None = None  # where no table is
+
+    def columns(self) -> QueryColumns:
+        """Return what is asked of the files."""
+        return self.sent or _columns(self.table, self.volume, self.members)  # type: ignore[arg-type]
+
+    def __reduce__(self) -> tuple[Callable[..., Query], tuple[object, ...]]:
+        if self.table is None or (table := inherited.number_of(self.table)) is None:
+            return Query, (self.volume, self.number, self.members, None, self.columns())
+        return _arrived, (self.volume, self.number, self.members, table)
+
+
+def _arrived(volume: Volume, number: int, members: Sequence[int], table: int) -> Query:
+    return Query(volume, number, members, inherited.table(table))
+
+
 @dataclass(slots=True)
 class Recalled:
     """What is remembered of the files of one batch."""
 
-    members: list[int] = field(default_factory=list)  # those of which it may be believed
-    fingerprints: list[bytes] = field(default_factory=list)  # of each of them
-    digested: list[int] = field(default_factory=list)  # those whose digest is known too
-    digests: list[bytes] = field(default_factory=list)
+    members: Sequence[int] = ()  # those of which it may be believed, in rising order
+    fingerprints: bytes = b""  # of each of them, end to end
+    digested: Sequence[int] = ()  # those whose digest is known too
+    digests: bytes = b""  # likewise
+    width: int = 0  # of a digest
     divergences: dict[int, bytes] = field(default_factory=dict)  # of those that have some
     # by member: a file whose change time tells nothing.  It counts only if the fingerprint that is read now is the same
     unverified: dict[int, RememberedRow] = field(default_factory=dict)
@@ -80,18 +104,18 @@ def batches(table: FileTable, members: Sequence[int], numbers: Mapping[str, int]
         for first in range(0, len(some) if number is not None else 0, BATCH):
             part = some[first : first + BATCH]
             assert number is not None
-            folders = groupby(gather_array(part)(table.folder))
-            counts = (len(list(same)) for _, same in folders)
-            runs = [min(_RUN, count - at) for count in counts for at in range(0, count, _RUN)]
-            yield Query(
-                volume.id,
-                number,
-                part,
-                table.packed_paths(part, relative=True),
-                runs,
-                row_checksum.packed_stats(table, part),
-                _unsure(table, volume, part),
-            )
+            yield Query(volume, number, part, table)
+
+
+def _columns(table: FileTable, volume: Volume, members: Sequence[int]) -> QueryColumns:
+    """Return what is asked of some files of a volume."""
+    counts = (len(list(same)) for _, same in groupby(gather_array(members)(table.folder)))
+    return QueryColumns(
+        SelectedPaths(table, members, relative=True),
+        [min(_RUN, count - at) for count in counts for at in range(0, count, _RUN)],
+        row_checksum.packed_stats(table, members),
+        _unsure(table, volume, members),
+    )
 
 
 def _unsure(table: FileTable, volume: Volume, members: Sequence[int]) -> Collection[int]:
@@ -108,16 +132,17 @@ def look_up(connection: sqlite3.Connection, algorithm: str, asked: Query) -> Rec
     Raises:
         sqlite3.Error: the database cannot be read.
     """
-    paths = list(asked.paths)
-    files = dict(zip(paths, zip(asked.members, row_checksum.each(asked.packed_stats), strict=True), strict=True))
-    rows = _fitting(connection, algorithm, asked, files, _runs(paths, asked.runs))
+    columns = asked.columns()
+    paths = list(columns.paths)
+    files = dict(zip(paths, zip(asked.members, row_checksum.each(columns.packed_stats), strict=True), strict=True))
+    rows = _fitting(connection, algorithm, asked, files, _runs(paths, columns.runs))
     if len(files) < len(paths):  # several names of one place, or clones of the volume
         told = {member for member, _ in files.values()}
-        stats = row_checksum.each(asked.packed_stats)
+        stats = row_checksum.each(columns.packed_stats)
         for path, member, packed in zip(paths, asked.members, stats, strict=True):
             if member not in told:
                 rows |= _fitting(connection, algorithm, asked, {path: (member, packed)}, [[path]])
-    return recalled(rows, asked.unsure)
+    return recalled(rows, columns.unsure)
 
 
 def _fitting(
@@ -128,28 +153,48 @@ def _fitting(
     runs: Iterable[Sequence[bytes]],
 ) -> Rows:
     """Return the rows that fit: of files, by their paths, their members and packed stats."""
+    own = row_checksum.salt(asked.volume.id, algorithm)
+    rows = [row for keys in runs for row in _rows(connection, algorithm, asked.number, keys)]
+    if (all_fit := _all_fitting(own, files, rows)) is not None:
+        return all_fit
     best: Rows = {}
-    own, checksum = row_checksum.salt(asked.volume_id, algorithm), row_checksum.checksum
-    for keys in runs:
-        for path, other, fingerprint_, digest, divergence, stored in _rows(connection, algorithm, asked.volume, keys):
-            file = files.get(path)
-            if file is None:
+    for path, other, fingerprint_, digest, divergence, stored in rows:
+        file = files.get(path)
+        if file is None:
+            continue
+        member, packed = file
+        salt = own if other is None else row_checksum.salt(asked.volume.id, other)
+        try:
+            if (
+                row_checksum.checksum(salt.join((packed, fingerprint_, digest, divergence, path))) != stored
+                or len(fingerprint_) != fingerprint.WIDTH
+            ):
                 continue
-            member, packed = file
-            salt = own if other is None else row_checksum.salt(asked.volume_id, other)
-            try:
-                if (
-                    checksum(salt.join((packed, fingerprint_, digest, divergence, path))) != stored
-                    or len(fingerprint_) != fingerprint.WIDTH
-                ):
-                    continue
-            except TypeError:  # another program wrote into it
-                continue
-            if other is None:
-                best[member] = (fingerprint_, digest, divergence)
-            else:
-                best.setdefault(member, (fingerprint_, b"", divergence))
+        except TypeError:  # another program wrote into it
+            continue
+        if other is None:
+            best[member] = (fingerprint_, digest, divergence)
+        else:
+            best.setdefault(member, (fingerprint_, b"", divergence))
     return best
+
+
+def _all_fitting(salt: bytes, files: Mapping[bytes, tuple[int, bytes]], rows: Sequence[tuple[Any, ...]]) -> Rows | None:
+    """Return the same at once where all rows fit and are of the scan's own algorithm, as nearly always."""
+    if not rows:
+        return {}
+    paths, others, fingerprints, digests, divergences, stored = zip(*rows, strict=True)
+    found = list(map(files.get, paths))
+    if None in found or others.count(None) < len(rows):
+        return None
+    members, packed = zip(*found, strict=True)
+    try:
+        parts = map(salt.join, zip(packed, fingerprints, digests, divergences, paths, strict=True))
+        if tuple(map(row_checksum.checksum, parts)) != stored or set(map(len, fingerprints)) != {fingerprint.WIDTH}:
+            return None
+    except TypeError:  # another program wrote into it
+        return None
+    return dict(zip(members, zip(fingerprints, digests, divergences, strict=True), strict=True))
 
 
 def _runs(paths: Sequence[bytes], lengths: Sequence[int]) -> Iterator[Sequence[bytes]]:
@@ -173,20 +218,22 @@ def recalled(rows: Rows, unsure: Collection[int]) -> Recalled:
     found = Recalled()
     if unsure:
         found.unverified = {i: RememberedRow(*rows.pop(i)) for i in sorted(rows) if i in unsure}
-    found.members += sorted(rows)
-    for member in found.members:
-        fingerprint_, digest, divergence = rows[member]
-        found.fingerprints.append(fingerprint_)
-        if digest:
-            found.digested.append(member)
-            found.digests.append(digest)
-        if divergence:
-            found.divergences[member] = divergence
+    if not rows:
+        return found
+    members = found.members = array("I", sorted(rows))
+    fingerprints, digests, divergences = zip(*map(rows.__getitem__, members), strict=True)
+    found.fingerprints = b"".join(fingerprints)
+    if any(divergences):
+        found.divergences = {i: told for i, told in zip(members, divergences, strict=True) if told}
+    widths = set(map(len, digests))
+    if len(widths - {0}) == 1:  # another program may have written some there
+        found.width = max(widths)
+        found.digested = array("I", compress(members, digests)) if 0 in widths else members
+        found.digests = b"".join(digests)
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class QueryTask:
+class QueryTask(NamedTuple):
     """Looks batches up; a picklable task for `Pool`."""
 
     database: str  # as a URI

@@ -60,14 +60,13 @@ def export(path: str, target: str, folders: Sequence[bytes] = ()) -> int:
     _refuse_target(target)
     with existing(path) as connection:
         wanted = [place for folder in folders for place in _of_folder(connection, folder)]
-        how = connection.execute("PRAGMA database_list").fetchone()[2]
     target = os.path.realpath(target)  # a link stays one
     part = f"{target}.part-{os.getpid()}"
     try:
         os.close(os.open(part, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
         with contextlib.closing(sqlite3.connect(database.uri(part, "mode=rw"), uri=True)) as copy:
             schema.make(copy, sqlite_owner.EXPORT)
-            copy.execute("ATTACH DATABASE ? AS cache", (database.uri(how, database.unchanged(how)),))
+            copy.execute("ATTACH DATABASE ? AS cache", (database.uri(path, database.unchanged(path)),))
             with copy:
                 _copy(copy, wanted if folders else [(None, b"")])
             files = files_in(copy)

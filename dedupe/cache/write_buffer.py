@@ -103,7 +103,7 @@ class WriteBuffer:
             members: the files.
         """
         table, cut = self._table, gather_array(members)
-        paths = list(table.packed_paths(members, relative=True))
+        paths = table.relative_paths(members)
         fingerprints = [self._fingerprint_of(i) or b"" for i in members]
         digests = list(map(self._digests.get, members, repeat(b"")))
         divergences = list(map(self._divergences.get, members, repeat(b"")))

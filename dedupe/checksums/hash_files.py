@@ -10,7 +10,7 @@ import stat
 import time
 from array import array
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import BinaryIO
 
 from dedupe.cache.store import open_cache
@@ -113,7 +113,7 @@ class Hashing:
         found = walk(config, [root], self._session.pool, self._session.cache.files)
         prefix = len(os.path.join(root, b""))
         paths = sorted(found.table.paths(range(len(found.table))))
-        unlisted = [replace(problem, path=outside(problem.path)) for problem in found.problems]
+        unlisted = [problem._replace(path=outside(problem.path)) for problem in found.problems]
         return [os.path.join(folder, path[prefix:]) for path in paths], unlisted, dict(found.skipped)
 
     def digests(self, names: Sequence[bytes]) -> Iterator[Hashed]:

@@ -187,10 +187,10 @@ def _check(session: _Session, source: str, algorithm: str | None) -> Exit:
         counts[outcome.result] += 1
         if outcome.problem is not None:
             console.say(f"dedupe: {display.shown(outcome.path)}: {outcome.problem.message}")
-        mark, path = (
+        escape, path = (
             formats.escaped(outcome.path) if b"\n" in outcome.path or b"\r" in outcome.path else (b"", outcome.path)
         )
-        session.line(b"%b%b: %b" % (mark, path, outcome.result.encode()))
+        session.line(b"%b%b: %b" % (escape, path, outcome.result.encode()))
     _warn(len(parsed.malformed), "line is improperly formatted", "lines are improperly formatted")
     _warn(counts[CheckResult.UNREADABLE], "listed file could not be read", "listed files could not be read")
     _warn(counts[CheckResult.FAILED], "computed checksum did NOT match", "computed checksums did NOT match")

@@ -9,8 +9,8 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
 
 import xxhash
 
@@ -87,8 +87,7 @@ class _Class:
     divergences: bytes = b""  # of where others were different
 
 
-@dataclass(frozen=True, slots=True)
-class Confirmer:
+class Confirmer(NamedTuple):
     """Splits the sets of a batch into classes of equal files; a picklable task for `Pool`."""
 
     method: Method
@@ -98,7 +97,7 @@ class Confirmer:
 
     def with_maps(self) -> Confirmer:
         """Return one that maps large files: a file truncated under its map kills the process."""
-        return replace(self, may_mmap=True)
+        return self._replace(may_mmap=True)
 
     def __call__(self, batch: Iterable[CandidateSet]) -> ConfirmResult:
         """Return what became of all sets of a batch."""

@@ -9,11 +9,13 @@ import os
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import xxhash
 
 from dedupe.compare.tuning import MEASURED, Tuning
 from dedupe.files.columns import gather_array
+from dedupe.files.selection import SelectedPaths
 from dedupe.files.table import FileTable
 from dedupe.result import Problem, ProblemKind
 from dedupe.storage import problems
@@ -35,8 +37,7 @@ def places(size: int, tuning: Tuning = MEASURED) -> tuple[tuple[int, int], ...]:
     return ((0, sample), *inner, (size - sample, sample))
 
 
-@dataclass(frozen=True, slots=True)
-class Batch:
+class Batch(NamedTuple):
     """Files to fingerprint."""
 
     members: Sequence[int]  # what the caller knows them by
@@ -54,8 +55,7 @@ class Fingerprints:
     seconds: float = 0.0  # that it took
 
 
-@dataclass(frozen=True, slots=True)
-class Fingerprinter:
+class Fingerprinter(NamedTuple):
     """Fingerprints batches of files; a picklable task for `Pool`."""
 
     opener: Opener
@@ -114,5 +114,5 @@ def batches(table: FileTable, members: Sequence[int], size: BatchSize) -> Iterat
     """Yield batches of files that need a fingerprint."""
     first = 0
     while part := members[first : first + size.amount]:
-        yield Batch(part, table.packed_paths(part), gather_array(part)(table.size))
+        yield Batch(part, SelectedPaths(table, part), gather_array(part)(table.size))
         first += len(part)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import NamedTuple
 
 from dedupe.config import Confirm
 from dedupe.digests.base import Backend, BackendChoice, Hasher
@@ -14,8 +14,7 @@ _COMPARED = BackendChoice("none", "bytes are compared, so no digest is needed")
 _WITNESS = "sha256"  # where bytes are compared: remembered digests prove nothing then, but show what a disk has lost
 
 
-@dataclass(frozen=True, slots=True)
-class Method:
+class Method(NamedTuple):
     """How equality is proven: by comparing all bytes, and, unless that is all, by a full digest as well.
 
     Every class of files that were compared with each other is equal by its bytes.  Only where `has_digest` is true may
@@ -45,7 +44,7 @@ class Method:
         if self.backend is None:
             return self, _COMPARED
         found, choice = choose(self.algorithm, backend, measurements=measurements)
-        return replace(self, backend=found), choice
+        return self._replace(backend=found), choice
 
     @property
     def has_digest(self) -> bool:

@@ -10,16 +10,20 @@ from array import array
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 
 from dedupe.compare.candidates import CandidateBatch, CandidateSet, ConfirmResult
 from dedupe.compare.method import Method
 from dedupe.compare.tuning import MEASURED, Tuning
 from dedupe.files.classes import Classes
 from dedupe.files.columns import Column
+from dedupe.files.selection import SelectedPaths, SelectedStats
 from dedupe.files.table import FileTable
 from dedupe.result import Proof
 from dedupe.storage import mounts
 from dedupe.workers.batch_size import BatchSize
+
+_AT_ONCE = 1024  # sets of which the remembered digests are in memory together
 
 
 @dataclass(slots=True)
@@ -55,8 +59,30 @@ class SetSplitter:
         self.remembered = array("I")  # the files in them for which a remembered digest stands
         self.again: list[list[int]] = []  # sets that results gave rise to
 
+    def take_remembered(self, sets: Sequence[Sequence[int]]) -> Sequence[Sequence[int]]:
+        """Take the sets for which one remembered digest stands as complete, many at a time, and return the others."""
+        if self._digests is None:
+            return sets
+        left = []
+        for first in range(0, len(sets), _AT_ONCE):
+            part = sets[first : first + _AT_ONCE]
+            values, end = self._digests.get_all(list(chain.from_iterable(part))), 0
+            digests, whole = list[bytes](), list[Sequence[int]]()
+            for members in part:
+                begin, end = end, end + len(members)
+                digest = values[begin]
+                if digest is not None and values[begin:end].count(digest) == len(members):
+                    digests.append(digest)
+                    whole.append(members)
+                else:
+                    left.append(members)
+            members = array("I", chain.from_iterable(whole))
+            self.done.append_all(digests, members, list(map(len, whole)), Proof.REMEMBERED)
+            self.remembered.extend(members)
+        return left
+
     def batches(self, sets: Iterable[Sequence[int]]) -> Iterator[CandidateBatch]:
-        """Yield batches of about equal cost; sets whose digests are all remembered need none.
+        """Yield batches of about equal cost; sets whose digests are all remembered, but not all the same, need none.
 
         What may be joined by digest is kept from what may not: where bytes are compared, only the one has digests.
         """
@@ -79,7 +105,7 @@ class SetSplitter:
 
     def _batch(self, members: array[int], parts: list[tuple[int, int, bool, bool]]) -> CandidateBatch:
         table = self._table
-        return CandidateBatch(members, table.packed_paths(members), table.packed_stats(members), parts)
+        return CandidateBatch(members, SelectedPaths(table, members), SelectedStats(table, members), parts)
 
     def _may_map(self, members: Sequence[int]) -> bool:
         table = self._table
@@ -88,9 +114,6 @@ class SetSplitter:
     def _parts(self, members: Sequence[int]) -> Sequence[tuple[Sequence[int], bool]]:
         """Return what must be read to confirm one set, and whether it needs digests to be joined with more."""
         digests = self._digests.get_all(members) if self._digests else ()
-        if digests and digests.count(digests[0]) == len(members) and digests[0]:  # nearly always, where any is known
-            self._keep(digests[0], members, Proof.REMEMBERED)
-            return ()
         known = [(d, i) for d, i in zip(digests, members, strict=False) if d is not None]
         remembered = {i for _, i in known}
         unknown = [i for i in members if i not in remembered] if known else members
@@ -185,7 +208,5 @@ class SetSplitter:
         if len(members) < 2:
             return
         self.done.append(digest, members, proof)
-        if proof is Proof.REMEMBERED:
-            self.remembered.extend(members)
-        elif not isinstance(proof, Proof):
+        if not isinstance(proof, Proof):
             self.remembered.extend([i for i, each in zip(members, proof, strict=True) if each is Proof.REMEMBERED])

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from dedupe.storage.readers import GRANULARITY
 from dedupe.workers.tuning import WorkerTuning
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tuning:
+class Tuning(NamedTuple):
     """The amounts by which files are fingerprinted and compared; the defaults were measured.
 
     Another value is for tests and experiments.  The first four say which bytes a fingerprint covers: with others, no

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from dedupe.digests.base import BackendChoice
 from dedupe.digests.registry import load
@@ -25,8 +24,7 @@ _MARGIN = 1.1  # another backend must be so many times as fast as hashlib: a sma
 _SMALLEST = 256  # bytes; choosing by size is not worth it for inputs smaller than this
 
 
-@dataclass(frozen=True, slots=True)
-class BySize:
+class BySize(NamedTuple):
     """Two backends as one: small inputs go to one, large ones and streams of unknown length to the other."""
 
     small: Backend

@@ -5,10 +5,11 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import chain, pairwise
+from itertools import accumulate, chain, pairwise
 from operator import sub
 from typing import TypeAlias, overload
 
+from dedupe.files.columns import gather
 from dedupe.result import Proof
 
 Class: TypeAlias = tuple[bytes | None, Sequence[int]]  # digest, members
@@ -53,6 +54,28 @@ class Classes(Sequence[Class]):
         self._ends.append(len(self._members))
         self._digests += digest or b""
 
+    def append_all(self, digests: Sequence[bytes], members: Sequence[int], counts: Sequence[int], proof: Proof) -> None:
+        """Add many classes that have digests, and members of one proof.
+
+        Args:
+            digests: of each class.
+            members: of one class after the other.
+            counts: how many of them each class has.
+            proof: of all members.
+
+        Raises:
+            ValueError: the digests are of another length than those before, or the counts do not add up.
+        """
+        more, width = Classes(), set(map(len, digests))
+        if sum(counts) != len(members) or len(counts) != len(digests) or len(width) > 1:
+            raise ValueError(f"{len(members)} members of {len(counts)} classes with {len(digests)} digests")
+        more._members.extend(members)
+        more._proofs += _BYTES[proof] * len(members)
+        more._ends.extend(accumulate(counts))
+        more._digests += b"".join(digests)
+        more._width = width.pop() if width else 0
+        self.extend(more)
+
     def extend(self, other: Classes) -> None:
         """Add all classes of another table.
 
@@ -78,16 +101,21 @@ class Classes(Sequence[Class]):
                 of = dict(zip(members, proofs, strict=True))
                 self._proofs[part] = bytes(map(of.__getitem__, after))
 
-    def reorder(self, numbers: Iterable[int]) -> None:
+    def reorder(self, numbers: Sequence[int]) -> None:
         """Put the classes in another order, given by where they are now."""
-        members, ends, digests, proofs = array("I"), array("I"), bytearray(), bytearray()
-        begins, width = [0, *self._ends], self._width
-        for n in numbers:
-            members += self._members[begins[n] : begins[n + 1]]
-            proofs += self._proofs[begins[n] : begins[n + 1]]
-            ends.append(len(members))
-            digests += self._digests[n * width : (n + 1) * width]
-        self._members, self._ends, self._digests, self._proofs = members, ends, digests, proofs
+        members, counts, proofs, digests = array("I"), array("I"), bytearray(), bytearray()
+        begins, is_uniform = array("I", [0, *self._ends]), _is_uniform(self._proofs)
+        values = self.digests(0, len(self)) if self._width else ()
+        for first in range(0, len(numbers), _AT_ONCE):
+            part = numbers[first : first + _AT_ONCE]
+            spans = list(map(range, gather(part)(begins), gather(part)(self._ends)))
+            pick = gather(list(chain.from_iterable(spans)))
+            members.extend(pick(self._members))
+            counts.extend(map(len, spans))
+            proofs += b"" if is_uniform else bytes(pick(self._proofs))
+            digests += b"".join(gather(part)(values)) if values else b""  # type: ignore[arg-type]
+        self._members, self._ends, self._digests = members, array("I", accumulate(counts)), digests
+        self._proofs = self._proofs if is_uniform else proofs
 
     def __len__(self) -> int:
         return len(self._ends)

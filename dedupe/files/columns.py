@@ -1,10 +1,11 @@
-"""Values of many files in columns: picking from them, packing them for the way to a worker.  Touches no disk."""
+"""Values of many files in columns: picking from them, and keeping some of their own.  Touches no disk."""
 
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterator, Sequence
-from operator import eq, itemgetter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import compress, count, filterfalse, islice, pairwise, repeat
+from operator import add, eq, itemgetter, ne
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -16,6 +17,13 @@ def is_contiguous(members: Sequence[int]) -> bool:
         return False
     first, last = members[0], members[-1]
     return last - first + 1 == len(members) and all(map(eq, members, range(first, last + 1)))
+
+
+def runs(members: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """Yield the bounds, as places, of members that follow each other without a gap."""
+    follows = map(add, members, repeat(1))
+    breaks = compress(count(1), map(ne, islice(members, 1, None), follows))
+    return pairwise((0, *breaks, len(members))) if members else iter(())
 
 
 def gather(members: Sequence[int]) -> Callable[[Sequence[T]], Sequence[T]]:
@@ -36,42 +44,6 @@ def gather_array(members: Sequence[int]) -> Callable[[array[int]], array[int]]:
 def column_getter(column: Sequence[T]) -> Callable[[Sequence[int]], Sequence[T]]:
     """Return a function that picks the values of any members from a column."""
     return lambda members: gather(members)(column)
-
-
-class Paths:
-    """Whole paths, held as folders and one run of names."""
-
-    __slots__ = ("_ends", "_folder", "_folders", "_names")
-
-    def __init__(self, folders: Sequence[bytes], folder: array[int], names: bytes, ends: array[int]) -> None:
-        self._folders = folders
-        self._folder = folder  # index into `folders`, of each path
-        self._names = names
-        self._ends = ends  # of each name
-
-    def __len__(self) -> int:
-        return len(self._folder)
-
-    def __iter__(self) -> Iterator[bytes]:
-        folders, names, begin = self._folders, self._names, 0
-        for folder, end in zip(self._folder, self._ends, strict=True):
-            yield folders[folder] + names[begin:end]
-            begin = end
-
-
-class PackedStats:
-    """Statuses as plain tuples, held in a column each for what they consist of."""
-
-    __slots__ = ("_columns",)
-
-    def __init__(self, columns: Sequence[array[int]]) -> None:
-        self._columns = columns
-
-    def __len__(self) -> int:
-        return len(self._columns[0])
-
-    def __iter__(self) -> Iterator[tuple[int, ...]]:
-        return zip(*self._columns, strict=True)
 
 
 class Column:
@@ -111,20 +83,34 @@ class Column:
         Raises:
             ValueError: a value has another width, or there are not as many as files.
         """
-        if (
-            len(values) == len(members)
-            and all(v is not None and len(v) == self.width for v in values)
-            and is_contiguous(members)
-        ):
-            first, last = members[0], members[-1]
-            joined = b"".join(values)  # type: ignore[arg-type]
-            self._reach(last)
-            self._values[first * self.width : (last + 1) * self.width] = joined
-            self._known[first : last + 1] = b"\1" * len(members)
+        if len(values) == len(members) and None not in values and set(map(len, values)) == {self.width}:  # type: ignore[arg-type]
+            self.put_joined(members, b"".join(values))  # type: ignore[arg-type]
             return
         for i, value in zip(members, values, strict=True):
             if value is not None:
                 self.put(i, value)
+
+    def put_joined(
+        self, members: Sequence[int], values: bytes, bounds: Iterable[tuple[int, int]] | None = None
+    ) -> None:
+        """Set the values of many files, which lie end to end.
+
+        Args:
+            members: indexes of the files.
+            values: all of them.
+            bounds: `runs` of the members, where they are known.
+
+        Raises:
+            ValueError: there are not as many as files.
+        """
+        width = self.width
+        if len(values) != len(members) * width:
+            raise ValueError(f"{len(values)} bytes for {len(members)} values of {width}")
+        self._reach(max(members, default=-1))
+        for first, end in runs(members) if bounds is None else bounds:
+            i, after = members[first], members[end - 1] + 1
+            self._values[i * width : after * width] = values[first * width : end * width]
+            self._known[i:after] = b"\1" * (end - first)
 
     def __contains__(self, i: int) -> bool:
         return i < len(self._known) and self._known[i] == 1
@@ -134,12 +120,11 @@ class Column:
         known = self._known
         return max(members) < len(known) and all(gather(members)(known))
 
-    def missing(self, members: Sequence[int]) -> int:
-        """Return how many of the members have no value."""
-        known = self._known
-        if members and max(members) < len(known):
-            return len(members) - sum(gather(members)(known))
-        return sum(i not in self for i in members)
+    def unknown(self, members: Iterable[int], count: int) -> Iterable[int]:
+        """Return the members that have no value; `count`: all indexes are lower."""
+        if not self._known:
+            return members
+        return filterfalse((self._known + bytes(max(0, count - len(self._known)))).__getitem__, members)
 
     def get(self, i: int) -> bytes | None:
         """Return the value of a file, or None if it has none."""

@@ -11,13 +11,13 @@ from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate, islice, repeat
 
-from dedupe.files.columns import PackedStats, Paths, gather, gather_array, is_contiguous
+from dedupe.files.columns import gather
 from dedupe.storage.file_stat import FileStat
 from dedupe.storage.volume import NOWHERE, Mount, Volume
 
 _NATIVE = os.sep.encode()
 _WIDE = 1 << 64
-_COLUMNS = ("size", "modified_ns", "changed_ns", "inode")
+STAT_COLUMNS = ("size", "modified_ns", "changed_ns", "inode")  # of the table; see `FileStat`
 
 
 class FileTable:
@@ -188,7 +188,7 @@ class FileTable:
         self.folder.extend([folders + folder for folder in other.folder])
         self.names += other.names
         self.ends.extend([names + end for end in other.ends])
-        for column in _COLUMNS:
+        for column in STAT_COLUMNS:
             getattr(self, column).extend(getattr(other, column))
         if volumes == list(range(len(volumes))):
             self.volume.extend(other.volume)
@@ -248,39 +248,18 @@ class FileTable:
 
     def relative_path(self, i: int) -> bytes:
         """Return a file's path in its volume, as far as its folder's mount tells it."""
-        folder = self.folder[i]
-        return self.mount_of(folder).relative(self.folders[folder]) + self.path(i)[len(self.folders[folder]) :]
+        return self.relative_paths((i,))[0]
 
-    def packed_paths(self, members: Sequence[int], *, relative: bool = False) -> Paths:
-        """Return the paths of many files in a form that is cheap to make and to send.
+    def relative_folder(self, folder: int) -> bytes:
+        """Return a folder's path in its volume, as far as its mount tells it."""
+        return self.mount_of(folder).relative(self.folders[folder])
 
-        Args:
-            members: indexes of files.
-            relative: to their volumes.
-        """
-        if is_contiguous(members):
-            first, last = members[0], members[-1]
-            folder: Sequence[int] = self.folder[first : last + 1]
-            begin = self.ends[first - 1] if first else 0
-            names = bytes(self.names[begin : self.ends[last]])
-            ends = array("Q", [end - begin for end in self.ends[first : last + 1]])
-        else:
-            folder = gather(members)(self.folder)
-            whole, ends_of = self.names, self.ends
-            single = [whole[ends_of[i - 1] if i else 0 : ends_of[i]] for i in members]
-            names = b"".join(single)
-            ends = array("Q", accumulate(map(len, single)))
-        used = sorted(set(folder))
-        place = dict(zip(used, range(len(used)), strict=True))
-        folders = [self.mount_of(f).relative(self.folders[f]) if relative else self.folders[f] for f in used]
-        return Paths(folders, array("I", [place[f] for f in folder]), names, ends)
-
-    def packed_stats(self, members: Sequence[int]) -> Iterable[tuple[int, ...]]:
-        """Return what the walk saw of many files, likewise; see `stat`."""
-        if self.wide or self.far or self.has_unstable_inodes:
-            return [tuple(self.stat(i)) for i in members]
-        cut = gather_array(members)
-        return PackedStats([cut(getattr(self, column)) for column in _COLUMNS])
+    def relative_paths(self, members: Sequence[int]) -> list[bytes]:
+        """Return the paths of many files in their volumes."""
+        folder, names, ends = gather(members)(self.folder), self.names, self.ends
+        inside = {f: self.relative_folder(f) for f in set(folder)}
+        each = zip(folder, members, strict=True)
+        return [inside[f] + names[ends[i - 1] if i else 0 : ends[i]] for f, i in each]
 
     def times(self, i: int) -> tuple[int, int]:
         """Return when a file was modified and changed, whatever the year."""

@@ -9,20 +9,18 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Iterator
+from typing import NamedTuple
 
-from dedupe.folders.tree import FolderTree, nearest, plain
-from dedupe.result import FolderCount, ScanResult
+from dedupe.folders.tree import FolderTree
+from dedupe.result import ScanResult
 
 _LEAST = 0.5  # a folder of which no other holds half is no copy of anything
 _NEARLY = 0.9  # a folder further down that holds so much of the best says more than the one above it
 _VOTES = 8  # names of one content that may name a candidate: contents with many copies must not cost their square
 
 
-@dataclass(frozen=True, slots=True)
-class IdenticalFolders:
+class IdenticalFolders(NamedTuple):
     """Folders with the same relative names and contents of every file that was compared."""
 
     folders: tuple[bytes, ...]  # sorted; two or more
@@ -32,8 +30,7 @@ class IdenticalFolders:
     left_out: int  # the most entries below one of them of which nothing is known: 0 means identical without an "if"
 
 
-@dataclass(frozen=True, slots=True)
-class ContainedFolder:
+class ContainedFolder(NamedTuple):
     """A folder of whose files another holds at least half, under whatever names."""
 
     folder: bytes
@@ -51,51 +48,11 @@ class ContainedFolder:
         return self.held_files >= _LEAST * self.files and self.held_bytes > 0
 
 
-@dataclass(frozen=True, slots=True)
-class FolderReport:
+class FolderReport(NamedTuple):
     """Both answers, the most bytes first."""
 
     identical: tuple[IdenticalFolders, ...] = ()
     contained: tuple[ContainedFolder, ...] = ()
-
-
-class FolderCounts(Mapping[bytes, FolderCount]):
-    """Counts below each listed folder, summed at the first look, from what the walk found directly in each.
-
-    `direct` gives (folder, names of files that took part, their sizes, entries left out) for every folder that was
-    listed, and for no other: the folder of a file that is a root of its own stays unknown.  A folder may come more
-    than once, with or without a separator at its end.  Each path of `unread` (that of a problem, or of a folder that
-    was not entered a second time) counts as one entry left out of the listed folder above it.
-    """
-
-    def __init__(
-        self, direct: Callable[[], Iterable[tuple[bytes, int, int, int]]], unread: Iterable[bytes] = ()
-    ) -> None:
-        self._direct = direct
-        self._unread = unread
-
-    @cached_property
-    def _below(self) -> dict[bytes, FolderCount]:
-        sums: dict[bytes, list[int]] = {}
-        for folder, *numbers in self._direct():
-            found = sums.setdefault(plain(folder), [0, 0, 0])
-            found[:] = map(int.__add__, found, numbers)
-        for path in self._unread:
-            if (place := nearest(path, sums)) is not None:
-                sums[place][2] += 1
-        for folder in sorted(sums, key=len, reverse=True):  # what lies below is longer, so it comes first
-            if (above := nearest(folder, sums)) is not None:
-                sums[above][:] = map(int.__add__, sums[above], sums[folder])
-        return {folder: FolderCount(*numbers) for folder, numbers in sums.items()}
-
-    def __getitem__(self, folder: bytes) -> FolderCount:
-        return self._below[folder]
-
-    def __iter__(self) -> Iterator[bytes]:
-        return iter(self._below)
-
-    def __len__(self) -> int:
-        return len(self._below)
 
 
 def compare_folders(result: ScanResult) -> FolderReport:

@@ -19,16 +19,16 @@ def separator(path: bytes) -> bytes:
 
 def parent(path: bytes) -> bytes | None:
     """Return the folder of an absolute path, None above the topmost."""
-    mark = separator(path)
-    head, found, _ = path.rpartition(mark)
-    above = head + mark if not head or head[-1:] == b":" else head
+    sep = separator(path)
+    head, found, _ = path.rpartition(sep)
+    above = head + sep if not head or head[-1:] == b":" else head
     return above if found and above != path else None
 
 
 def plain(folder: bytes) -> bytes:
     r"""Return a folder's path without a separator at its end, but for the topmost (`/`, `C:\`)."""
-    mark = separator(folder)
-    stripped = folder.removesuffix(mark)
+    sep = separator(folder)
+    stripped = folder.removesuffix(sep)
     return folder if not stripped or stripped[-1:] == b":" else stripped
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
 from importlib import import_module
+from typing import NamedTuple
 
 from dedupe.errors import UsageError
 from dedupe.report.base import Render, Style
@@ -14,8 +14,7 @@ from dedupe.result import ScanResult
 __all__ = ["FORMATS", "Format", "Render", "Style", "format_for"]
 
 
-@dataclass(frozen=True, slots=True)
-class Format:
+class Format(NamedTuple):
     """A report format: its name, the file endings that choose it, and the module that renders it.
 
     The module is imported at the first rendering only: SQLite's helpers alone cost more than a small scan.

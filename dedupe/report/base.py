@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from dedupe.result import ScanResult
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Style:
+class Style(NamedTuple):
     """Where a report goes and what its reader wants; a format ignores what does not concern it."""
 
     to_file: bool = False  # into a file, not to standard output: CSV then starts with a byte-order mark

@@ -20,10 +20,13 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from itertools import islice, repeat, starmap
 from json.encoder import encode_basestring as quoted
+from typing import TYPE_CHECKING
 
-from dedupe.folders.compare import ContainedFolder, IdenticalFolders
 from dedupe.result import FileColumns, FolderCount, GroupChunk, Names, Problem, Proof, ScanResult, Totals, VolumeInfo
 from dedupe.storage import display
+
+if TYPE_CHECKING:
+    from dedupe.folders.compare import ContainedFolder, IdenticalFolders
 
 SCHEMA = "dedupe-report/2"
 

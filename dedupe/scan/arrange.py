@@ -6,8 +6,8 @@ Ordering is this process's work, and looking at files is the workers': they do b
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from itertools import chain
+from typing import NamedTuple
 
 from dedupe.files.classes import Classes
 from dedupe.files.groups import FoundGroups
@@ -19,12 +19,11 @@ from dedupe.scan.session import Session
 from dedupe.scan.unite import United
 
 
-@dataclass(frozen=True, slots=True)
-class Arranged:
+class Arranged(NamedTuple):
     """The groups of a scan in their order, and the files that are in none since they have changed."""
 
     groups: FoundGroups
-    problems: list[Problem] = field(default_factory=list)
+    problems: Sequence[Problem] = ()
 
 
 def arrange(session: Session, table: FileTable, united: United, confirmed: Confirmed, algorithm: str) -> Arranged:

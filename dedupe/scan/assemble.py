@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from dataclasses import replace
 
 from dedupe.config import ScanConfig
 from dedupe.files.groups import volumes_of
 from dedupe.files.table import FileTable
-from dedupe.folders.compare import FolderCounts
+from dedupe.folders.counts import FolderCounts
 from dedupe.result import ScanResult, Totals
 from dedupe.scan.arrange import Arranged
 from dedupe.scan.confirm import Confirmed
@@ -34,7 +33,7 @@ def result(
     table, (fingerprinted, confirmed, arranged) = listing.table, read
     groups = arranged.groups
     told = (*listing.problems, *fingerprinted.problems, *confirmed.problems, *arranged.problems)
-    problems = sorted((replace(p, path=outside(p.path)) for p in told), key=lambda p: (p.path, p.kind))
+    problems = sorted((p._replace(path=outside(p.path)) for p in told), key=lambda p: (p.path, p.kind))
     session.cache.close()
     return ScanResult(
         version=__version__,

@@ -5,10 +5,11 @@ from __future__ import annotations
 from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from operator import itemgetter
+from typing import TYPE_CHECKING
 
 from dedupe.compare.candidates import ConfirmResult
-from dedupe.compare.confirm import Confirmer
 from dedupe.compare.divergence import split_by_divergence
 from dedupe.compare.fingerprint import Batch, Fingerprinter
 from dedupe.compare.split_sets import SetSplitter
@@ -20,6 +21,10 @@ from dedupe.scan.list_files import Sets
 from dedupe.scan.recall import Known
 from dedupe.scan.session import Session
 from dedupe.storage import problems
+
+if TYPE_CHECKING:
+    from dedupe.compare.confirm import Confirmer
+    from dedupe.compare.method import Method
 
 _UNUSED = BackendChoice("none", "no files were so alike that a digest was needed")
 
@@ -42,16 +47,18 @@ def confirm(session: Session, table: FileTable, sets: Sets, known: Known) -> Con
     if sets or not method.has_digest:
         method, found.backend = session.chosen_method()
     if method.has_digest:
-        session.cache.await_digests(i for s in sets for i in s)
+        session.cache.await_digests(chain.from_iterable(sets))
     splitter = SetSplitter(table, method, known.digests, session.tuning)
-    task = Confirmer(method, session.opener, session.tuning)
-    pending = _in_order(session, table, _undivided(sets, known))
-    total = sum(table.size[s[0]] * _unproven(s, known, has_digest=method.has_digest) for s in pending)
+    pending = _in_order(session, table, splitter.take_remembered(_undivided(sets, known)))
+    asked = chain.from_iterable(pending)
+    unproven = known.digests.unknown(asked, len(table)) if method.has_digest else asked
+    total = sum(map(table.size.__getitem__, unproven))
     schedule = session.schedule
     with session.phase("confirm", total, in_bytes=True):
         session.pool.prepare(size=total)
         begun, max_in_flight = session.pool.counted(), schedule.max_in_flight(table)
         while pending:
+            task = _confirmer(session, method)
             batches = splitter.batches(schedule.in_order(table, pending, itemgetter(0)))
             for batch, result in session.pool.run(
                 task, batches, max_in_flight=max_in_flight, tick=lambda count: session.tick(count - begun)
@@ -63,6 +70,12 @@ def confirm(session: Session, table: FileTable, sets: Sets, known: Known) -> Con
     return found
 
 
+def _confirmer(session: Session, method: Method) -> Confirmer:
+    from dedupe.compare.confirm import Confirmer  # a scan that remembers everything need not load it
+
+    return Confirmer(method, session.opener, session.tuning)
+
+
 def _undivided(sets: Sets, known: Known) -> Sets:
     """Return the sets without what is remembered to be different."""
     if not known.divergences:
@@ -71,12 +84,7 @@ def _undivided(sets: Sets, known: Known) -> Sets:
     return [array("I", part) for part in parts if len(part) > 1]
 
 
-def _unproven(members: Sequence[int], known: Known, *, has_digest: bool) -> int:
-    """Return how many of the members have to be read."""
-    return known.digests.missing(members) if has_digest else len(members)
-
-
-def _in_order(session: Session, table: FileTable, sets: Sets) -> Sequence[Sequence[int]]:
+def _in_order(session: Session, table: FileTable, sets: Sequence[Sequence[int]]) -> Sequence[Sequence[int]]:
     """Return what takes long first, so that no core is left alone with it; small files as they lie on the disk."""
     small = session.tuning.small
     return sorted(sets, key=lambda s: (-table.size[s[0]] * len(s) if table.size[s[0]] > small else 0, s[0]))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 
 from dedupe.compare import fingerprint
 from dedupe.compare.fingerprint import Fingerprinter
@@ -36,7 +37,7 @@ def group_by_fingerprint(session: Session, table: FileTable, sets: Sets, known: 
         sets: those of one size.
         known: what is known already; what is read here is added.
     """
-    unknown = as_listed(table, (i for s in sets for i in s if i not in known.fingerprints))
+    unknown = as_listed(table, known.fingerprints.unknown(chain.from_iterable(sets), len(table)))
     with session.phase("fingerprint", len(unknown)):
         found = read_fingerprints(session, table, unknown, known)
         values = known.fingerprints

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from dedupe.compare.candidates import CandidateBatch, ConfirmResult
@@ -18,6 +17,7 @@ from dedupe.compare.fingerprint import Batch, Fingerprinter
 from dedupe.compare.method import Method
 from dedupe.compare.tuning import Tuning
 from dedupe.files.columns import gather
+from dedupe.files.selection import SelectedPaths, SelectedStats
 from dedupe.files.table import FileTable
 from dedupe.result import Problem, ProblemKind
 from dedupe.scan.recall import Known
@@ -33,8 +33,7 @@ class HashedFile(NamedTuple):
     problem: Problem | None = None  # why it could not, or that it has rotted
 
 
-@dataclass(frozen=True, slots=True)
-class _HashTask:
+class _HashTask(NamedTuple):
     """Fingerprints and hashes batches of files; a picklable task for `Pool`."""
 
     fingerprinter: Fingerprinter | None  # None where nobody remembers fingerprints
@@ -42,7 +41,7 @@ class _HashTask:
 
     def with_maps(self) -> _HashTask:
         """Return one that maps large files."""
-        return replace(self, confirmer=self.confirmer.with_maps())
+        return self._replace(confirmer=self.confirmer.with_maps())
 
     def __call__(self, batch: CandidateBatch) -> tuple[Sequence[bytes | None], ConfirmResult]:
         """Return the fingerprints of a batch, and what became of its sets; what fails, fails in both."""
@@ -146,4 +145,4 @@ def _batches(table: FileTable, members: Sequence[int], tuning: Tuning) -> Iterat
 
 def _batch(table: FileTable, members: array[int]) -> CandidateBatch:
     sets = [(table.size[i], 1, True, mounts.may_map(table.folders[table.folder[i]])) for i in members]
-    return CandidateBatch(members, table.packed_paths(members), table.packed_stats(members), sets)
+    return CandidateBatch(members, SelectedPaths(table, members), SelectedStats(table, members), sets)

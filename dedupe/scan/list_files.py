@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from array import array
+from collections import deque
 from collections.abc import Iterable
-from itertools import compress
+from itertools import compress, repeat
 from typing import TypeAlias
 
 from dedupe.config import ScanConfig
@@ -47,6 +48,5 @@ def group_by_size(table: FileTable) -> Sets:
 def as_listed(table: FileTable, members: Iterable[int]) -> array[int]:
     """Return files in the order in which they were listed: what lies together is read and looked up together."""
     asked = bytearray(len(table))
-    for i in members:
-        asked[i] = 1
+    deque(map(asked.__setitem__, members, repeat(1)), maxlen=0)
     return array("I", compress(range(len(asked)), asked))

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from dedupe.compare.tuning import Tuning
+from dedupe.files.selection import SelectedPaths, SelectedStats
 from dedupe.files.table import FileTable
 from dedupe.result import Problem, ProblemKind
 from dedupe.scan.list_files import as_listed
@@ -18,8 +20,7 @@ from dedupe.storage import file_stat, problems
 from dedupe.storage.opener import Opener
 
 
-@dataclass(frozen=True, slots=True)
-class _Batch:
+class _Batch(NamedTuple):
     """Files to look at, in the columns that travel between processes."""
 
     members: Sequence[int]
@@ -35,8 +36,7 @@ class Seen:
     problems: list[Problem] = field(default_factory=list)  # of each of them
 
 
-@dataclass(frozen=True, slots=True)
-class _Looker:
+class _Looker(NamedTuple):
     """Looks at batches of files; a picklable task for `Pool`."""
 
     opener: Opener
@@ -44,7 +44,10 @@ class _Looker:
     def __call__(self, batch: _Batch) -> Seen:
         """Return which files of a batch have changed."""
         found, stat = Seen(), self.opener.stat
-        for place, (path, expected) in enumerate(zip(batch.paths, batch.stats, strict=True)):
+        paths, stats = list(batch.paths), list(batch.stats)
+        if self.opener.have_stats(paths, stats):  # as nearly always
+            return found
+        for place, (path, expected) in enumerate(zip(paths, stats, strict=True)):
             try:
                 seen = stat(path)
                 if seen == expected or file_stat.is_unchanged(expected, seen):
@@ -79,4 +82,4 @@ def look_again(session: Session, table: FileTable, members: Iterable[int]) -> It
 def _batches(table: FileTable, members: Sequence[int], tuning: Tuning) -> Iterator[_Batch]:
     for first in range(0, len(members), tuning.stat_files):
         part = members[first : first + tuning.stat_files]
-        yield _Batch(part, table.packed_paths(part), table.packed_stats(part))
+        yield _Batch(part, SelectedPaths(table, part), SelectedStats(table, part))

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 
 from dedupe.cache.queries import Recalled, RememberedRow
 from dedupe.compare import fingerprint
-from dedupe.files.columns import Column
+from dedupe.files.columns import Column, runs
 from dedupe.files.table import FileTable
 from dedupe.scan.list_files import as_listed
 from dedupe.scan.session import Session
@@ -30,11 +31,13 @@ class Known:
 
     def take(self, found: Recalled) -> None:
         """Add what is remembered of some files."""
-        self.fingerprints.put_all(found.members, found.fingerprints)
-        for i in found.members:
-            self.recalled[i] = 1
-        if set(map(len, found.digests)) == {self.digests.width}:  # another program may have written there
-            self.digests.put_all(found.digested, found.digests)
+        bounds = list(runs(found.members))
+        self.fingerprints.put_joined(found.members, found.fingerprints, bounds)
+        for first, end in bounds:
+            self.recalled[found.members[first] : found.members[end - 1] + 1] = b"\1" * (end - first)
+        if found.width == self.digests.width:  # another program may have written there
+            whole = found.digested is found.members
+            self.digests.put_joined(found.digested, found.digests, bounds if whole else None)
         self.divergences.update(found.divergences)
         self.unverified.update(found.unverified)
         self.hits += len(found.members)
@@ -63,7 +66,7 @@ def recall(session: Session, table: FileTable, sets: Iterable[Sequence[int]]) ->
     known = Known(Column(fingerprint.WIDTH), Column(session.method.width), recalled=bytearray(len(table)))
     if session.cache.usable:
         with session.phase("recall"):
-            members = as_listed(table, (i for s in sets for i in s))
+            members = as_listed(table, chain.from_iterable(sets))
             for found in session.cache.recall(table, members, session.pool):
                 known.take(found)
     return known

@@ -13,7 +13,6 @@ from dedupe.compare.method import Method
 from dedupe.files.classes import Classes
 from dedupe.files.table import FileTable
 from dedupe.scan.confirm import Confirmed
-from dedupe.scan.hash_whole import hash_whole
 from dedupe.scan.list_files import Sets
 from dedupe.scan.recall import Known
 from dedupe.scan.session import Session
@@ -28,9 +27,13 @@ def tell_rot(session: Session, table: FileTable, sets: Sets, known: Known, confi
     if session.method.has_digest or not known.digests:
         return confirmed
     failed = {problem.path for problem in confirmed.problems}
-    suspects = _contradicted(sets, known, _class_numbers(len(table), confirmed.classes))
-    suspects = array("I", (i for i in suspects if table.path(i) not in failed))
-    for each in hash_whole(session, table, suspects, Method.of(session.method.algorithm), known) if suspects else ():
+    contradicted = _contradicted(sets, known, _class_numbers(len(table), confirmed.classes))
+    readable = array("I", (i for i in contradicted if table.path(i) not in failed))
+    if not readable:
+        return confirmed
+    from dedupe.scan.hash_whole import hash_whole  # hardly any scan needs it
+
+    for each in hash_whole(session, table, readable, Method.of(session.method.algorithm), known):
         if each.digest is not None:
             confirmed.bytes_read += table.size[each.member]
             confirmed.problems += [each.problem] if each.problem else ()

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import os
 import sys
-from dataclasses import dataclass
 from functools import cache
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class Volume:
+class Volume(NamedTuple):
     """A file system, and what its numbers are worth."""
 
     id: str  # such as "uuid:…", "serial:…", "export:…"; equal wherever and whenever the volume is mounted
@@ -31,8 +30,7 @@ class Volume:
         return self.id == other.id and (self.instance == other.instance or self.host != other.host)
 
 
-@dataclass(frozen=True, slots=True)
-class Mount:
+class Mount(NamedTuple):
     """Where a tree of folders, under the name by which it was reached, lies in its volume."""
 
     volume: Volume

@@ -12,13 +12,13 @@ import os
 import sys
 from typing import TYPE_CHECKING, Literal, NamedTuple, NoReturn
 
+from dedupe.storage.placeholders import is_cloud_placeholder
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 DriveKind = Literal["unknown", "missing", "removable", "fixed", "remote", "cdrom", "ramdisk"]
 
-# FILE_ATTRIBUTE_OFFLINE, _RECALL_ON_OPEN, _RECALL_ON_DATA_ACCESS ("File Attribute Constants")
-_CLOUD = 0x1000 | 0x40000 | 0x400000
 _REPARSE_POINT = 0x400  # FILE_ATTRIBUTE_REPARSE_POINT
 _NAME_SURROGATE = 0x2000_0000  # the bit that IsReparseTagNameSurrogate tests
 _UNIX_EPOCH = 116_444_736_000_000_000  # 1970-01-01 as a FILETIME: 100 ns since 1601-01-01
@@ -47,14 +47,6 @@ class HandleStat(NamedTuple):
     attributes: int
     reparse_tag: int
     nlink: int
-
-
-def is_cloud_placeholder(attributes: int) -> bool:
-    """Return whether reading, or even opening, would first download the content.
-
-    Take `attributes` from `os.scandir`, before anything opens the file.
-    """
-    return attributes & _CLOUD != 0
 
 
 def is_junction_or_link(attributes: int, reparse_tag: int) -> bool:

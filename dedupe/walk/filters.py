@@ -11,7 +11,7 @@ import os
 import re
 import sys
 from collections.abc import Iterable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from dedupe.config import ScanConfig
 from dedupe.result import SkipReason
@@ -27,8 +27,7 @@ _DEFAULT_EXCLUDES = re.compile(
 _TRASH = b"/.local/share/Trash"
 
 
-@dataclass(frozen=True, slots=True)
-class _Patterns:
+class _Patterns(NamedTuple):
     """Patterns for inclusion or for exclusion: those matched against names, and those matched against whole paths."""
 
     names: re.Pattern[str] | None
@@ -58,8 +57,7 @@ class _Patterns:
         return bool(self.paths and self.paths.match(os.fsdecode(outside(folder) + name)))
 
 
-@dataclass(frozen=True, slots=True)
-class Filters:
+class Filters(NamedTuple):
     """The rules of one scan; picklable, so that workers can walk by them."""
 
     include: _Patterns | None

@@ -15,12 +15,15 @@ from operator import methodcaller, not_
 from typing import TypeVar
 
 from dedupe.result import Problem, ProblemKind, SkipReason
-from dedupe.storage import file_stat, placeholders, problems, volumes, windows
+from dedupe.storage import file_stat, placeholders, problems, volumes
 from dedupe.storage.temporary_names import ASIDE, is_temporary
 from dedupe.storage.volume import Volume
 from dedupe.walk.filters import Filters
 from dedupe.walk.listing import Listing, PendingFiles, PendingFolder
 from dedupe.walk.mount_points import begins_a_mount, located, volumes_of
+
+if sys.platform == "win32":
+    from dedupe.storage import windows
 
 T = TypeVar("T")
 

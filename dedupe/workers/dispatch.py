@@ -18,6 +18,10 @@ class Workers(Protocol):
     may_map: bool  # whether a worker that dies of a mapped file takes no more with it than its batch
     max_in_flight: int  # batches that keep all of them busy
 
+    @property
+    def can_inherit(self) -> bool:
+        """Return whether others in the place of these would inherit a table of files."""
+
     def submit(self, task: Task[B, R], batch: B) -> Future[R]:
         """Hand over a batch.
 
@@ -71,8 +75,8 @@ class Dispatch(Generic[B, R]):
         in_flight: dict[Future[R], B] = {}
         more = True
         while more or in_flight:
-            suspects: list[B] = []  # one of them may have killed its worker
-            while more and not suspects and len(in_flight) < max_in_flight:
+            in_doubt: list[B] = []  # one of them may have killed its worker
+            while more and not in_doubt and len(in_flight) < max_in_flight:
                 try:
                     batch = next(batches)
                 except StopIteration:
@@ -81,22 +85,22 @@ class Dispatch(Generic[B, R]):
                 try:
                     in_flight[self._workers.submit(self._task, batch)] = batch
                 except BrokenExecutor:  # a worker died while nobody was looking
-                    suspects.append(batch)
+                    in_doubt.append(batch)
                 except OSError:
                     yield batch, self._here(self._plain, batch)
-            ended, _ = wait(in_flight, 0 if suspects else self._tick_seconds, FIRST_COMPLETED)
+            ended, _ = wait(in_flight, 0 if in_doubt else self._tick_seconds, FIRST_COMPLETED)
             self._tick()
             for future in ended:
                 batch = in_flight.pop(future)
                 if isinstance(future.exception(), BrokenExecutor):
-                    suspects.append(batch)
+                    in_doubt.append(batch)
                 else:
                     yield batch, future.result()
-            if suspects:  # the workers are gone with all that they had, and given up once: those after them are well
-                suspects += in_flight.values()
+            if in_doubt:  # the workers are gone with all that they had, and given up once: those after them are well
+                in_doubt += in_flight.values()
                 in_flight.clear()
                 self._workers.discard()
-                for batch in suspects:
+                for batch in in_doubt:
                     yield batch, self._alone(batch)
 
     def _alone(self, batch: B) -> R:

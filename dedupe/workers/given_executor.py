@@ -26,6 +26,8 @@ class GivenExecutor:
         tuning: how many batches it gets at once.
     """
 
+    can_inherit = False
+
     def __init__(self, executor: Executor, jobs: int | None, tuning: WorkerTuning) -> None:
         self._executor = executor
         self._counter = SharedCounter()

@@ -18,6 +18,7 @@ from dedupe.workers.tuning import WorkerTuning
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
+    from dedupe.files.table import FileTable
     from dedupe.workers.dispatch import Workers
     from dedupe.workers.task import Task
 
@@ -43,6 +44,7 @@ class Pool:
         self._tuning = tuning or WorkerTuning.default
         self._counter = Counter()  # of what is done in this process
         self._workers: Workers | None = None
+        self._table: FileTable | None = None
         if executor is not None:
             from dedupe.workers.given_executor import GivenExecutor
 
@@ -59,13 +61,22 @@ class Pool:
         """Return whether `run` hands batches to others, so that it pays to cut the work for many."""
         return self._workers is not None
 
+    def share(self, table: FileTable) -> None:
+        """Let workers inherit a table of files that changes no more: its files then travel to them as numbers.
+
+        Those that run have not got it.  They end, which they would have to at some time, and `prepare` starts others.
+        """
+        self._table = table
+        if self._workers is not None and self._workers.can_inherit:
+            self.stop()
+
     def prepare(self, *, files: int = 0, size: int = 0) -> None:
         """Start workers if they help with this many files or bytes and there are none yet."""
         worthwhile = files >= self._tuning.warm_files or size >= self._tuning.warm_bytes
         if self._workers is None and self.jobs > 1 and worthwhile:
             from dedupe.workers.processes import Processes  # costs as much time as a small scan
 
-            self._workers = Processes(self.jobs, self._tuning)
+            self._workers = Processes(self.jobs, self._tuning, self._table)
 
     def run(
         self,

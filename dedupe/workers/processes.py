@@ -17,22 +17,31 @@ from collections.abc import Iterable, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from dedupe.storage import windows
+from dedupe.files import inherited
 from dedupe.workers import counters
 from dedupe.workers.executor_internals import ExecutorInternals
 from dedupe.workers.task import Task
 from dedupe.workers.tuning import WorkerTuning
 
+if sys.platform == "win32":
+    from dedupe.storage import windows
+
 if TYPE_CHECKING:
     from multiprocessing.process import BaseProcess
+
+    from dedupe.files.table import FileTable
 
 B = TypeVar("B")
 R = TypeVar("R")
 
 
-def _start_method() -> str:
-    """Return how workers start: by fork where that is safe, since it takes 10 ms and the others 75 to 95."""
-    if sys.platform == "linux" and threading.active_count() == 1:
+def _start_method(besides: int = 0) -> str:
+    """Return how workers start: by fork where that is safe, since it takes 10 ms and the others 75 to 95.
+
+    Args:
+        besides: threads that will have ended by then.
+    """
+    if sys.platform == "linux" and threading.active_count() == 1 + besides:
         return "fork"
     return "forkserver" if sys.platform == "linux" else "spawn"
 
@@ -81,22 +90,33 @@ def _running(processes: Sequence[BaseProcess], seconds: float) -> Sequence[BaseP
 
 
 class Processes:
-    """So many worker processes, started at once and again where one of them died."""
+    """So many worker processes, started at once and again where one of them died.
+
+    Args:
+        count: how many.
+        tuning: how they start and end.
+        table: of files, which they inherit where they are forked.
+    """
 
     may_map = True  # a map can kill its process, which costs no more than a retry
 
-    def __init__(self, count: int, tuning: WorkerTuning) -> None:
+    def __init__(self, count: int, tuning: WorkerTuning, table: FileTable | None = None) -> None:
         self._count = count
         self._tuning = tuning
         self.max_in_flight = count * tuning.ahead
         self._executor: ProcessPoolExecutor | None = None
         self._slots: Any = None
+        self._table = table
+        self._inherited: int | None = None  # the number by which the running ones know the table
         self._running_executor()
 
     def _running_executor(self) -> ProcessPoolExecutor:
         """Return the executor, a new one if there is none."""
         if self._executor is None:
-            context = multiprocessing.get_context(self._tuning.start_method or _start_method())
+            method = self._tuning.start_method or _start_method()
+            context = multiprocessing.get_context(method)
+            if method == "fork" and self._table is not None:
+                self._inherited = inherited.announce(self._table)
             # Ctrl-C between a worker's birth and `_begin` would print a traceback of the worker's
             masked = _block_interrupts()
             self._slots = context.RawArray("Q", self._count + 1) if self._slots is None else self._slots
@@ -115,8 +135,14 @@ class Processes:
         """
         return self._running_executor().submit(task, batch)
 
+    @property
+    def can_inherit(self) -> bool:
+        """Return whether others in the place of these would inherit a table of files."""
+        return (self._tuning.start_method or _start_method(besides=1)) == "fork"
+
     def discard(self) -> None:
         """Give up processes of which one died."""
+        inherited.withdraw(self._inherited)
         if self._executor is not None:
             self._executor.shutdown(wait=False, cancel_futures=True)
             self._executor = None
@@ -127,6 +153,7 @@ class Processes:
 
     def stop(self, *, abort: bool) -> None:
         """End the processes; `abort` breaks off what they are doing."""
+        inherited.withdraw(self._inherited)
         if self._executor is None:
             return
         internals = ExecutorInternals(self._executor)

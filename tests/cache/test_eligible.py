@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 from dedupe.cache import eligible
@@ -10,7 +9,7 @@ from dedupe.files.table import FileTable
 from dedupe.storage.volume import NOWHERE
 from tests.cache_helpers import AT_REST, DISK, mounted, one_file, recall, remember, rows
 
-_OTHER = replace(DISK, id="uuid:other", instance="second", device=8)
+_OTHER = DISK._replace(id="uuid:other", instance="second", device=8)
 
 
 def test_files_are_sorted_by_volume() -> None:
@@ -37,7 +36,7 @@ def test_a_file_on_another_volume_than_its_folder_has_no_row(tmp_path: Path) -> 
 
 def test_a_volume_without_identity_has_no_rows(tmp_path: Path) -> None:
     """What nobody can tell from another disk is not remembered."""
-    table = one_file(mount=mounted(volume=replace(DISK, id="")))
+    table = one_file(mount=mounted(volume=DISK._replace(id="")))
     remember(tmp_path / "c.db", table)
     assert rows(tmp_path / "c.db") == 0
     assert recall(tmp_path / "c.db", table) == []

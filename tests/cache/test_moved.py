@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Iterable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -84,7 +83,7 @@ def test_all_that_the_system_says_must_be_equal(tmp_path: Path, field: str) -> N
 )
 def test_where_numbers_tell_nothing_the_path_is_all(tmp_path: Path, stat_: FileStat, flags: dict[str, bool]) -> None:
     """No file is taken for another one by numbers that do not stay, or without a time that moves with any change."""
-    mount = mounted(volume=replace(DISK, **flags))  # type: ignore[arg-type]
+    mount = mounted(volume=DISK._replace(**flags))  # type: ignore[arg-type]
     remember(tmp_path / "c.db", one_file(stat_, mount=mount))
     assert recall(tmp_path / "c.db", one_file(stat_, b"other", mount=mount)) == []
 

@@ -7,7 +7,6 @@ import os
 import shutil
 import sqlite3
 import stat
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -115,10 +114,10 @@ def test_what_was_read_last_counts(tmp_path: Path) -> None:
 def test_volumes_have_numbers_of_their_own_in_each_cache(kept: str, tmp_path: Path) -> None:
     """Rows come to the volume of the same identity, whatever its number."""
     other = tmp_path / "o.db"
-    remember(other, one_file(mount=mounted(volume=replace(DISK, id="uuid:first"))))
+    remember(other, one_file(mount=mounted(volume=DISK._replace(id="uuid:first"))))
     transfer.import_(str(other), kept)
     assert recall(other, tree()) == recall(Path(kept), tree())
-    assert len(recall(other, one_file(mount=mounted(volume=replace(DISK, id="uuid:first"))))) == 1
+    assert len(recall(other, one_file(mount=mounted(volume=DISK._replace(id="uuid:first"))))) == 1
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,6 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -273,7 +272,7 @@ def undated() -> Iterator[None]:
         def locate(self, folder: bytes, device: int) -> Mount:
             """Return where a folder lies."""
             mount = real.locate(folder, device)
-            return replace(mount, volume=replace(mount.volume, keeps_change_time=False))
+            return mount._replace(volume=mount.volume._replace(keeps_change_time=False))
 
     with volumes.use(Undated()):
         yield

@@ -374,7 +374,7 @@ def test_b15_every_part_of_the_status_counts(tmp_path: Path, field: str, by: int
     table.add(table.enter(b"/d", MOUNT), b"f", now)
     recalled = list(cache.recall(table, [0], Pool(1)))
     cache.close()
-    assert [digest for r in recalled for digest in r.digests] == ([b"q" * 32] if now == _STATUS else [])
+    assert [r.digests for r in recalled] == ([b"q" * 32] if now == _STATUS else [])
 
 
 def test_b15_data_is_equal_in_every_sample() -> None:

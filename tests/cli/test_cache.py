@@ -7,6 +7,7 @@ import json
 import os
 import sqlite3
 import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -91,6 +92,17 @@ def test_export_and_import_take_rows_along(cli: Cli, kept: Path) -> None:
     report = json.loads(cli("scan", kept.parent / "root", "--cache", "other.db", "--format", "json").stdout)
     assert report["totals"]["bytes_read"] == 0
     assert len(report["groups"]) == 1
+
+
+@pytest.mark.skipif(sys.platform in {"win32", "darwin"}, reason="names are text there")
+def test_a_cache_whose_name_is_no_text_is_a_cache(cli: Cli, kept: Path) -> None:
+    """Its rows are used, exported to such a name, and imported from there."""
+    names = [kept.parent / os.fsdecode(name) for name in (b"caf\xe9 %41?#.db", b"e\xe9.db", b"o\xe9.db")]
+    kept.rename(names[0])
+    assert cli("cache", "export", names[1], "--cache", names[0]).stdout == b"exported 3 files\n"
+    assert cli("cache", "import", names[1], "--cache", names[2]).stdout == b"imported 3 rows, 0 known already\n"
+    report = json.loads(cli("scan", kept.parent / "root", "--cache", names[2], "--format", "json").stdout)
+    assert report["totals"]["bytes_read"] == 0
 
 
 def test_export_of_a_folder(cli: Cli, kept: Path) -> None:

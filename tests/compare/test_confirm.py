@@ -8,7 +8,6 @@ import socket
 import sys
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -94,7 +93,7 @@ def test_classes_and_digests_are_those_of_a_plain_reading(tmp_path: Path, number
 @mapped_or_read
 def test_a_difference_is_found_in_every_window(tmp_path: Path, *, may_mmap: bool) -> None:
     """Windows that begin where every system can map, the last one short: a bit at each of their edges counts."""
-    tuning = replace(LOW, granularity=GRANULARITY, step=40_000)
+    tuning = LOW._replace(granularity=GRANULARITY, step=40_000)
     size = 3 * GRANULARITY + 5
     places = [b + d for b in range(0, size, GRANULARITY) for d in (-1, 0) if b + d >= 0]
     data = contents(len(places), size, places)

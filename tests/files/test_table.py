@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
+import pickle
 from collections import defaultdict
-from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from dedupe.files.columns import Column, gather, is_contiguous
 from dedupe.files.grouping import group_by_key
+from dedupe.files.selection import SelectedPaths, SelectedStats
 from dedupe.files.table import FileTable
 from dedupe.storage.file_stat import FileStat
 from tests.made_volumes import MOUNT, mount, volume
@@ -95,7 +96,8 @@ def test_an_inode_number_that_does_not_stay_is_not_told_as_one_that_does() -> No
         here = mount(volume(number, stable_inodes=stable))
         table.add(table.enter(b"/d%d" % number, here), b"f", FileStat(1, 2, 3, 42))
     assert [table.stat(i).inode for i in range(2)] == [42, 0]
-    assert [each[3] for each in table.packed_stats(range(2))] == [42, 0]
+    assert [each[3] for each in SelectedStats(table, range(2))] == [42, 0]
+    assert [each[3] for each in SelectedStats(table, range(1))] == [42]
     assert [table.inode_of(i) for i in range(2)] == [42, 42]
 
 
@@ -103,8 +105,8 @@ def test_volumes_of_two_hosts_are_one_by_their_id() -> None:
     """The device number of another host means nothing here; on one host it tells two clones apart."""
     table = FileTable()
     here = table.enter_volume(volume(1))
-    assert table.enter_volume(replace(volume(1), host="there", instance="dev:77", device=77)) == here
-    assert table.enter_volume(replace(volume(1), instance="dev:2", device=2)) != here
+    assert table.enter_volume(volume(1)._replace(host="there", instance="dev:77", device=77)) == here
+    assert table.enter_volume(volume(1)._replace(instance="dev:2", device=2)) != here
 
 
 @given(
@@ -140,18 +142,21 @@ def test_a_column_refuses_another_width() -> None:
         Column(3).put(0, b"four")
 
 
-@given(st.permutations(range(8)), st.integers(1, 8))
-def test_packed_files_are_those_asked_for(order: list[int], count: int) -> None:
-    """Paths and statuses come back in the order asked for, whatever gaps and turns it has."""
+@given(st.permutations(range(8)), st.integers(0, 8), st.integers(0, 1))
+def test_selected_files_are_those_asked_for(order: list[int], count: int, wide: int) -> None:
+    """Paths and stats come in the order asked for, whatever gaps and turns it has, here and in another process."""
     found = made(
         [
             (b"/d", [(b"n%d" % i * i, FileStat(i, i, i, i + 1)) for i in range(5)]),
-            (b"/e", [(b"x", FileStat(9, 9, 9, 9))] * 3),
+            (b"/e", [(b"x", FileStat(9, 9, 9, (1 << 64) * wide + 9))] * 3),
         ]
     )
     members = order[:count]
-    assert list(found.packed_paths(members)) == [found.path(i) for i in members]
-    assert list(found.packed_stats(members)) == [tuple(found.stat(i)) for i in members]
+    for sent in (lambda some: some, lambda some: pickle.loads(pickle.dumps(some))):
+        assert list(sent(SelectedPaths(found, members))) == [found.path(i) for i in members]
+        relative = sent(SelectedPaths(found, members, relative=True))
+        assert list(relative) == [found.relative_path(i) for i in members]
+        assert list(sent(SelectedStats(found, members))) == [tuple(found.stat(i)) for i in members]
     column = Column(8)
     column.put_all(members, [i.to_bytes(8, "big") for i in members])
     assert [column.get(i) for i in range(8)] == [i.to_bytes(8, "big") if i in members else None for i in range(8)]

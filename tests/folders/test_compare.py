@@ -14,7 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dedupe
-from dedupe.folders.compare import ContainedFolder, FolderCounts, FolderReport, IdenticalFolders, compare_folders
+from dedupe.folders.compare import ContainedFolder, FolderReport, IdenticalFolders, compare_folders
+from dedupe.folders.counts import FolderCounts
 from dedupe.result import File, FolderCount, Group, ScanResult
 from tests.conftest import write
 from tests.report_helpers import result

@@ -6,7 +6,6 @@ import os
 import shutil
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -167,7 +166,7 @@ def test_the_program_tells_a_link_as_one(cli: Any, tmp_path: Path) -> None:
 def test_one_disk_under_two_names_is_one() -> None:
     """A server's folder and one inside it are two exports of one device: the same number there is the same file."""
     table = FileTable()
-    outer, inner = volume(1), replace(volume(2), device=1)
+    outer, inner = volume(1), volume(2)._replace(device=1)
     table.add(table.enter(b"/all/home", mount(outer, b"/all/", b"")), b"f", FileStat(1, 1, 1, 5))
     table.add(table.enter(b"/home", mount(inner, b"/home/", b"")), b"f", FileStat(1, 1, 1, 5))
     table.add(table.enter(b"/home", mount(inner, b"/home/", b"")), b"copy", FileStat(1, 1, 1, 6))

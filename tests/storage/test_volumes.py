@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -29,7 +28,7 @@ def locate(folder: Path) -> Mount:
 def test_one_volume_or_two() -> None:
     """Clones share their id, and on one host they are told apart; another host's numbers say nothing."""
     here, clone, there = volume("uuid:1"), volume("uuid:1", instance="b"), volume("uuid:1", instance="c", host="other")
-    assert here.is_same(replace(here, device=9, mount_point=b"/elsewhere", label="new"))
+    assert here.is_same(here._replace(device=9, mount_point=b"/elsewhere", label="new"))
     assert not here.is_same(clone)
     assert here.is_same(there)
     assert there.is_same(clone)

@@ -19,6 +19,7 @@ import pytest
 from dedupe.result import ProblemKind
 from dedupe.storage import problems, windows
 from dedupe.storage.opener import Opener
+from dedupe.storage.placeholders import is_cloud_placeholder
 from dedupe.storage.windows_paths import extended
 
 on_windows = pytest.mark.skipif(sys.platform != "win32", reason="asks Windows itself: .ci/windows runs it")
@@ -48,13 +49,13 @@ def write(path: Path, content: bytes = b"content") -> bytes:
 @pytest.mark.parametrize("bit", [OFFLINE, RECALL_ON_OPEN, RECALL_ON_DATA_ACCESS])
 def test_each_mark_of_a_placeholder_counts(bit: int) -> None:
     """Any one of the three attributes means that reading would fetch the content."""
-    assert windows.is_cloud_placeholder(ARCHIVE | bit)
+    assert is_cloud_placeholder(ARCHIVE | bit)
 
 
 @pytest.mark.parametrize("attributes", [0, ARCHIVE, DIRECTORY, ARCHIVE | REPARSE_POINT | PINNED])
 def test_what_is_here_is_no_placeholder(attributes: int) -> None:
     """Ordinary files, and files that OneDrive has fetched and keeps, are read."""
-    assert not windows.is_cloud_placeholder(attributes)
+    assert not is_cloud_placeholder(attributes)
 
 
 @pytest.mark.parametrize("tag", [0xA000_0003, 0xA000_000C, 0xA000_001D])

@@ -1,0 +1,39 @@
+"""Which table of files the present worker processes were forked with, so that files travel to them as numbers.
+
+A process that is forked has all that its parent had then, and need not be sent it.  Others (spawned ones, those of
+another host) are sent columns.  Starts no process, and knows none.
+"""
+
+from __future__ import annotations
+
+from itertools import count
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from dedupe.files.table import FileTable
+
+_numbers = count(1)
+_tables: dict[int, FileTable] = {}  # by a number that is never given twice
+
+
+def announce(table: FileTable) -> int:
+    """Note that the processes which are forked from now on have a table, and return its number."""
+    number = next(_numbers)
+    _tables[number] = table
+    return number
+
+
+def withdraw(number: int | None) -> None:
+    """Note that the processes which had a table are gone."""
+    if number is not None:
+        _tables.pop(number, None)
+
+
+def number_of(table: FileTable) -> int | None:
+    """Return the number under which the present processes have a table, None if they have not."""
+    return next((number for number, known in _tables.items() if known is table), None)
+
+
+def table(number: int) -> FileTable:
+    """Return, in a process that was forked, the table of a number."""
+    return _tables[number]
