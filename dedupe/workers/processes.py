@@ -35,13 +35,9 @@ B = TypeVar("B")
 R = TypeVar("R")
 
 
-def _start_method(besides: int = 0) -> str:
-    """Return how workers start: by fork where that is safe, since it takes 10 ms and the others 75 to 95.
-
-    Args:
-        besides: threads that will have ended by then.
-    """
-    if sys.platform == "linux" and threading.active_count() == 1 + besides:
+def _start_method() -> str:
+    """Return how workers start: by fork where that is safe, since it takes 10 ms and the others 75 to 95."""
+    if sys.platform == "linux" and threading.active_count() == 1:
         return "fork"
     return "forkserver" if sys.platform == "linux" else "spawn"
 
@@ -107,15 +103,16 @@ class Processes:
         self._executor: ProcessPoolExecutor | None = None
         self._slots: Any = None
         self._table = table
+        self._method = ""  # by which the running ones started
         self._inherited: int | None = None  # the number by which the running ones know the table
         self._running_executor()
 
     def _running_executor(self) -> ProcessPoolExecutor:
         """Return the executor, a new one if there is none."""
         if self._executor is None:
-            method = self._tuning.start_method or _start_method()
-            context = multiprocessing.get_context(method)
-            if method == "fork" and self._table is not None:
+            self._method = self._tuning.start_method or _start_method()
+            context = multiprocessing.get_context(self._method)
+            if self.can_inherit and self._table is not None:
                 self._inherited = inherited.announce(self._table)
             # Ctrl-C between a worker's birth and `_begin` would print a traceback of the worker's
             masked = _block_interrupts()
@@ -138,7 +135,7 @@ class Processes:
     @property
     def can_inherit(self) -> bool:
         """Return whether others in the place of these would inherit a table of files."""
-        return (self._tuning.start_method or _start_method(besides=1)) == "fork"
+        return self._method == "fork"
 
     def discard(self) -> None:
         """Give up processes of which one died."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 import sys
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -43,8 +44,7 @@ class _Tell:
         return [], [], False
 
 
-@pytest.fixture
-def table() -> FileTable:
+def made() -> FileTable:
     """Return a table of forty files in two folders."""
     found = FileTable()
     for number, folder in enumerate((b"/a", b"/b")):
@@ -52,6 +52,12 @@ def table() -> FileTable:
         for i in range(20):
             found.add(here, b"n%d" % i, FileStat(i, i + 1, i + 2, i + 100 * number + 3))
     return found
+
+
+@pytest.fixture
+def table() -> FileTable:
+    """Return a table that nothing else uses."""
+    return made()
 
 
 def _batches(table: FileTable) -> Iterator[_Batch]:
@@ -82,6 +88,24 @@ def test_workers_that_are_forked_get_numbers_and_others_columns(table: FileTable
         pool.share(table)
         pool.prepare(files=10)
         assert _told(table, pool, _Tell()) == {method == "fork"}
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only there are workers forked unless told otherwise")
+def test_a_program_without_threads_has_its_workers_inherit() -> None:
+    """Nothing has to be asked for: those that worked before end with their threads, and the next are forked."""
+    program = """
+from tests.workers.test_inherited import _Tell, _batches, _told, made
+from dedupe.workers.pool import Pool
+table = made()
+with Pool(2) as pool:
+    pool.prepare(files=10**6)
+    before = _told(table, pool, _Tell())
+    pool.share(table)
+    pool.prepare(files=10**6)
+    print(before, _told(table, pool, _Tell()))
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert (done.stdout, done.stderr) == ("{False} {True}\n", "")
 
 
 def test_a_table_of_another_scan_is_sent(table: FileTable, method: str) -> None:
