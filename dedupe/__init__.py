@@ -9,6 +9,9 @@ if _typing.TYPE_CHECKING:
     from dedupe.errors import BackendError, CacheError, DedupeError, NothingUsableError, UsageError
     from dedupe.find import find_duplicates
     from dedupe.progress import Progress
+    from dedupe.query.answer import MissingFile, MissingReason, MissingResult, MissingTotals
+    from dedupe.query.missing import find_missing
+    from dedupe.query.settings import MissingConfig
     from dedupe.result import (
         File,
         Group,
@@ -37,6 +40,11 @@ _PLACES = {
     "Group": "result",
     "GroupList": "result",
     "Groups": "result",
+    "MissingConfig": "query.settings",
+    "MissingFile": "query.answer",
+    "MissingReason": "query.answer",
+    "MissingResult": "query.answer",
+    "MissingTotals": "query.answer",
     "NameKind": "result",
     "NothingUsableError": "errors",
     "Problem": "result",
@@ -51,6 +59,7 @@ _PLACES = {
     "VolumeInfo": "result",
     "__version__": "version",
     "find_duplicates": "find",
+    "find_missing": "query.missing",
 }
 
 __all__ = [
@@ -64,6 +73,11 @@ __all__ = [
     "Group",
     "GroupList",
     "Groups",
+    "MissingConfig",
+    "MissingFile",
+    "MissingReason",
+    "MissingResult",
+    "MissingTotals",
     "NameKind",
     "NothingUsableError",
     "Problem",
@@ -78,6 +92,7 @@ __all__ = [
     "VolumeInfo",
     "__version__",
     "find_duplicates",
+    "find_missing",
 ]
 
 

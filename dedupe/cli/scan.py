@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
@@ -19,14 +18,10 @@ _XXH3 = "xxh3 is a fingerprint, not a proof: groups of remembered or very large 
 
 
 _Paths = Annotated[list[str] | None, typer.Argument(metavar="PATH...", help="Files and folders to scan.")]
-_ConfirmBy = Annotated[Confirm, typer.Option(help="How equality is proven, and the digest that groups carry.")]
 _MinSize = Annotated[str, typer.Option(metavar="SIZE", help="Leave smaller files out; 0 brings empty files in.")]
 _MaxSize = Annotated[str | None, typer.Option(metavar="SIZE", help="Leave larger files out.")]
 _Include = Annotated[
     list[str] | None, typer.Option(metavar="GLOB", help="Scan only files that match. May be repeated.")
-]
-_Exclude = Annotated[
-    list[str] | None, typer.Option(metavar="GLOB", help="Leave out files and folders that match. May be repeated.")
 ]
 _DefaultExcludes = Annotated[
     bool,
@@ -36,10 +31,6 @@ _DefaultExcludes = Annotated[
     ),
 ]
 _Follow = Annotated[bool, typer.Option("--follow-symlinks", help="Follow symbolic links.")]
-_OneFileSystem = Annotated[bool, typer.Option("--one-file-system", help="Stay on the file system of each PATH.")]
-_CloudFiles = Annotated[
-    bool, typer.Option("--cloud-files", help="Read files that are only in a cloud, which downloads them.")
-]
 _FilesFrom = Annotated[
     str | None, typer.Option(metavar="FILE", help="Read more paths from a file, one a line; - is standard input.")
 ]
@@ -53,16 +44,12 @@ _Folders = Annotated[
         "--folders", help="Report identical and contained folders on standard output too; report files always do."
     ),
 ]
-_Verbose = Annotated[
-    bool, typer.Option("--verbose", help="Print every problem, the backend and the time of each phase.")
-]
-_Quiet = Annotated[bool, typer.Option("--quiet", help="Print only results and errors.")]
 
 
 @console.guarded
 def scan(
     paths: _Paths = None,
-    confirm: _ConfirmBy = Confirm.SHA256,
+    confirm: options.ConfirmBy = Confirm.SHA256,
     backend: options.Backend = BackendName.AUTO,
     output: options.Output = None,
     format_: options.Format = None,
@@ -72,17 +59,17 @@ def scan(
     min_size: _MinSize = "1",
     max_size: _MaxSize = None,
     include: _Include = None,
-    exclude: _Exclude = None,
+    exclude: options.Exclude = None,
     default_excludes: _DefaultExcludes = True,
     follow_symlinks: _Follow = False,
-    one_file_system: _OneFileSystem = False,
-    cloud_files: _CloudFiles = False,
+    one_file_system: options.OneFileSystem = False,
+    cloud_files: options.CloudFiles = False,
     files_from: _FilesFrom = None,
     null: _Null = False,
     folders: _Folders = False,
     progress: options.Bars = None,
-    verbose: _Verbose = False,
-    quiet: _Quiet = False,
+    verbose: options.Verbose = False,
+    quiet: options.Quiet = False,
 ) -> Exit:
     """Find files of equal content."""
     from dedupe.cli.output import Outputs, standard_output
@@ -94,7 +81,7 @@ def scan(
     printed = standard_output(format_, output or [])
     if printed is not None:
         console.expect_output()
-    with Outputs(output or [], roots, _cache_files(kept), anywhere=follow_symlinks) as outputs:
+    with Outputs(output or [], roots, values.cache_files(kept), anywhere=follow_symlinks) as outputs:
         config = ScanConfig(
             roots=roots,
             confirm=confirm,
@@ -125,15 +112,6 @@ def _roots(paths: Sequence[str], files_from: str | None, *, null: bool) -> list[
     """Return the paths to scan: those in arguments, then those in a list."""
     roots = values.roots(paths)
     return roots if files_from is None else roots + values.path_list(files_from, null=null)
-
-
-def _cache_files(cache: str | None) -> list[bytes]:
-    """Return the files of the cache, which no report may replace."""
-    if cache is None:
-        return []
-    from dedupe.cache.database import files_of
-
-    return [os.fsencode(file) for file in files_of(cache)]
 
 
 def _summarise(result: ScanResult, *, summed_up: bool, verbose: bool) -> None:

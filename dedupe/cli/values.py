@@ -68,6 +68,15 @@ def wanted_cache(named: str | None, *, no_cache: bool) -> str | None:
     return None if no_cache else cache_file(named)
 
 
+def cache_files(cache: str | None) -> list[bytes]:
+    """Return the files of the cache, which no report may replace."""
+    if cache is None:
+        return []
+    from dedupe.cache.database import files_of
+
+    return [os.fsencode(file) for file in files_of(cache)]
+
+
 def path_list(source: str, *, null: bool) -> list[bytes]:
     """Return the paths that a file (`-`: standard input) lists, one a line or, with `null`, ended by NUL each.
 

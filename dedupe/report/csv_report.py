@@ -30,7 +30,7 @@ def render(result: ScanResult, style: Style) -> Iterator[bytes]:
     """Yield the header, then the rows."""
     yield BOM_UTF8 if style.to_file else b""
     yield _lines([",".join(COLUMNS)])
-    roots = [_cell(display.text(root)) for root in result.roots]
+    roots = [cell(display.text(root)) for root in result.roots]
     for chunk in result.groups.chunks():
         yield _lines(_rows(chunk, roots))
 
@@ -44,24 +44,24 @@ def _rows(chunk: GroupChunk, roots: Sequence[str]) -> Iterator[str]:
     columns = chunk.files
     files = zip(columns.path, columns.modified_ns, columns.root, *columns[-len(NameKind) :], strict=True)
     for group, size, algorithm, digest, _, count in chunk.headers:
-        common = f"{size},{_cell(algorithm)},{digest.hex() if digest is not None else ''}"
+        common = f"{size},{cell(algorithm)},{digest.hex() if digest is not None else ''}"
         for number, (path, modified_ns, root, *further) in enumerate(islice(files, count), 1):
             start = f"{group},{number},{common},{utc_time(modified_ns)}"
             end = roots[root] if root is not None else ""
-            yield f"{start},{_name(path)},file,{end}"
+            yield f"{start},{path_cells(path)},file,{end}"
             if any(further):
                 for kind, names in zip(NameKind, further, strict=True):
-                    yield from [f"{start},{_name(name)},{kind},{end}" for name in names]
+                    yield from [f"{start},{path_cells(name)},{kind},{end}" for name in names]
 
 
-def _name(path: bytes) -> str:
+def path_cells(path: bytes) -> str:
     """Return the two cells of a path."""
     try:
-        return _cell(path.decode()) + ","
+        return cell(path.decode()) + ","
     except UnicodeDecodeError:
-        return f"{_cell(display.text(path))},{display.base64_if_needed(path)}"
+        return f"{cell(display.text(path))},{display.base64_if_needed(path)}"
 
 
-def _cell(text: str) -> str:
+def cell(text: str) -> str:
     """Return `text` as a cell, in quotes where a reader would take it for more than one."""
     return '"' + text.replace('"', '""') + '"' if _needs_quotes(text) else text
