@@ -4,7 +4,7 @@ import importlib as _importlib
 import typing as _typing
 
 if _typing.TYPE_CHECKING:
-    from dedupe.config import BackendName, Confirm, ScanConfig
+    from dedupe.config import BackendName, Confirm, ScanConfig, Scope
     from dedupe.digests.base import BackendChoice
     from dedupe.errors import BackendError, CacheError, DedupeError, NothingUsableError, UsageError
     from dedupe.find import find_duplicates
@@ -53,6 +53,7 @@ _PLACES = {
     "Proof": "result",
     "ScanConfig": "config",
     "ScanResult": "result",
+    "Scope": "config",
     "SkipReason": "result",
     "Totals": "result",
     "UsageError": "errors",
@@ -86,6 +87,7 @@ __all__ = [
     "Proof",
     "ScanConfig",
     "ScanResult",
+    "Scope",
     "SkipReason",
     "Totals",
     "UsageError",

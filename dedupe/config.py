@@ -32,6 +32,14 @@ class BackendName(StrEnum):
     CNG = "cng"
 
 
+class Scope(StrEnum):
+    """Which equal files are looked for, where there are several roots."""
+
+    ALL = "all"
+    ACROSS = "across"  # groups with files under two roots or more
+    WITHIN = "within"  # groups below one root, as if each root were scanned by itself
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScanConfig:
     """All settings of a scan.
@@ -53,6 +61,8 @@ class ScanConfig:
     follow_symlinks: bool = False
     one_file_system: bool = False  # stay on the file system of each root
     cloud_files: bool = False  # read placeholders too, which downloads them
+    scope: Scope = Scope.ALL
+    across_volumes: bool = False  # only groups with files on two volumes or more
     own_files: Sequence[
         AnyPath | int
     ] = ()  # files that the caller writes, as paths or descriptors: never part of a scan
@@ -67,7 +77,7 @@ class ScanConfig:
         self._refuse_empty()
         if any(b"\0" in os.fsencode(r) for r in self.roots):
             raise UsageError("A path cannot hold a NUL character; use --null for lists that NUL separates.")
-        for name, kind in (("confirm", Confirm), ("backend", BackendName)):
+        for name, kind in (("confirm", Confirm), ("backend", BackendName), ("scope", Scope)):
             value = getattr(self, name)
             if value not in list(kind):
                 raise UsageError(f"{name} cannot be {value!r}: choose one of {', '.join(kind)}.")

@@ -15,6 +15,7 @@ from dedupe.scan.fingerprints import group_by_fingerprint
 from dedupe.scan.list_files import group_by_size, list_files
 from dedupe.scan.recall import recall
 from dedupe.scan.rot import tell_rot
+from dedupe.scan.scope import ScopeFilter
 from dedupe.scan.session import scan_session
 from dedupe.scan.unite import unite_hard_links
 
@@ -47,11 +48,14 @@ def find_duplicates(
     with scan_session(config, progress or Silent(), executor, tuning) as session:
         listing = list_files(session, config)
         table = listing.table
-        sets = group_by_size(table)
-        united = unite_hard_links(table, sets, session.opener)
+        scope = ScopeFilter.of(config, table)
+        united = unite_hard_links(table, scope.divide(group_by_size(table)), session.opener)
+        scope.further = united.names
+        united.sets = scope.take(united.sets)
         known = recall(session, table, united.sets)
         likely = group_by_fingerprint(session, table, united.sets, known)
+        likely.sets = scope.take(likely.sets)
         confirmed = confirm(session, table, likely.sets, known)
         confirmed = tell_rot(session, table, likely.sets, known, confirmed)
-        arranged = arrange(session, table, united, confirmed, config.confirm)
+        arranged = arrange(session, table, united, confirmed, scope, config.confirm)
         return result(session, config, listing, united, known, (likely, confirmed, arranged))

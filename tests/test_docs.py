@@ -84,6 +84,17 @@ def test_the_recipe_for_a_card_keeps_all_that_is_on_it(tmp_path: Path) -> None:
     assert sorted(held) == [b"known", b"new"]
 
 
+def test_the_recipe_for_a_backup_lists_and_copies(tmp_path: Path) -> None:
+    """What the archive has is listed, and what it lacks is copied, so that the backup may go."""
+    write(tmp_path / "backup/a", b"known")
+    write(tmp_path / "backup/b", b"new")
+    write(tmp_path / "archive/2024/x", b"known")
+    (tmp_path / "archive/new").mkdir()
+    assert follow("fold-a-backup", tmp_path).startswith("Nothing is missing")
+    assert (tmp_path / "redundant.paths").read_text(encoding="utf-8") == f"{tmp_path / 'backup/a'}\n"
+    assert f"kept: {tmp_path / 'archive/2024/x'}" in (tmp_path / "redundant.txt").read_text(encoding="utf-8")
+
+
 def test_the_changelog_knows_the_version() -> None:
     """The newest entry is the version that the program prints, or what comes after it."""
     headings = re.findall(r"^## \[?([^\]\s]+)", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE)

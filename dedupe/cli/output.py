@@ -27,7 +27,7 @@ _OURS = re.compile(
             rb"No duplicates\.\r?\n",
             rb"Identical folders: \d",
             rb"Folders were not compared",
-            rb"Group 1: [\d,]+ (empty )?files?[ ,]",
+            rb"Group [\d,]+: [\d,]+ (empty )?files?[ ,]",
             rb"\xef\xbb\xbffile,size,modified,reason,",
             rb"Nothing (is|was found) missing",
             rb"Missing: ",

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from dedupe.cli import console, options, values
 from dedupe.cli.exits import Exit
-from dedupe.config import BackendName, Confirm, ScanConfig
+from dedupe.config import BackendName, Confirm, ScanConfig, Scope
+from dedupe.errors import UsageError
 
 if TYPE_CHECKING:
     from dedupe.result import ScanResult
@@ -45,6 +47,22 @@ _Folders = Annotated[
     ),
 ]
 
+_Across = Annotated[bool, typer.Option("--across", help="Report only groups with files below two PATHs or more.")]
+_AcrossVolumes = Annotated[
+    bool, typer.Option("--across-volumes", help="Report only groups with files on two volumes or more.")
+]
+_Within = Annotated[
+    bool, typer.Option("--within", help="Report only copies below one PATH, as if each were scanned by itself.")
+]
+_Redundant = Annotated[
+    bool,
+    typer.Option(
+        "--redundant",
+        help="Print only what need not be kept, in text and paths: one copy stays, below the first PATH that has any; "
+        "with --across, all copies below that PATH.",
+    ),
+]
+
 
 @console.guarded
 def scan(
@@ -67,6 +85,10 @@ def scan(
     files_from: _FilesFrom = None,
     null: _Null = False,
     folders: _Folders = False,
+    across: _Across = False,
+    across_volumes: _AcrossVolumes = False,
+    within: _Within = False,
+    redundant: _Redundant = False,
     progress: options.Bars = None,
     verbose: options.Verbose = False,
     quiet: options.Quiet = False,
@@ -78,6 +100,7 @@ def scan(
 
     kept = values.wanted_cache(cache, no_cache=no_cache)
     roots = _roots(paths or (), files_from, null=null)
+    scope = _scope(roots, across=across, within=within)
     printed = standard_output(format_, output or [])
     if printed is not None:
         console.expect_output()
@@ -96,16 +119,32 @@ def scan(
             follow_symlinks=follow_symlinks,
             one_file_system=one_file_system,
             cloud_files=cloud_files,
+            scope=scope,
+            across_volumes=across_volumes,
             own_files=(*outputs.own_files, 1, 2),
         )
         result = find_duplicates(config, progress=console.bars(progress, quiet=quiet))
-        outputs.write(result, Style(to_file=True, all_problems=True, folders=True, null=null))
+        style = Style(null=null, all_problems=verbose, folders=folders, redundant=redundant, across=across)
+        outputs.write(result, replace(style, to_file=True, all_problems=True, folders=True))
     if not quiet:
         _summarise(result, summed_up=printed is not None and printed.name == "text", verbose=verbose)
     if printed is not None:
-        style = Style(colour=console.wants_colour(), null=null, all_problems=verbose, folders=folders)
-        console.write(printed.render(result, style), text=not printed.binary and not null)
+        coloured = replace(style, colour=console.wants_colour())
+        console.write(printed.render(result, coloured), text=not printed.binary and not null)
     return Exit.INCOMPLETE if result.problems else Exit.DONE
+
+
+def _scope(roots: Sequence[bytes], *, across: bool, within: bool) -> Scope:
+    """Return which groups are asked for.
+
+    Raises:
+        UsageError: no group can be so.
+    """
+    if across and within:
+        raise UsageError("--across and --within contradict each other: give one of them.")
+    if across and len(set(roots)) < 2:
+        raise UsageError("--across needs two folders or more, or nothing can lie below two of them.")
+    return Scope.ACROSS if across else Scope.WITHIN if within else Scope.ALL
 
 
 def _roots(paths: Sequence[str], files_from: str | None, *, null: bool) -> list[bytes]:

@@ -2,6 +2,9 @@
 
 One name a physical file.  Names are the file system's bytes as they are; one that holds a new line is told apart with
 `--null` only, where a NUL ends each name and an empty name stands between blocks.
+
+What is redundant is one list without blocks, for programs that take every line for a name; hard links of a redundant
+file are redundant names.
 """
 
 from __future__ import annotations
@@ -9,12 +12,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from dedupe.report.base import Style
+from dedupe.report.redundant import Keepers
 from dedupe.result import ScanResult
 
 
 def render(result: ScanResult, style: Style) -> Iterator[bytes]:
     """Yield the blocks."""
     end = b"\0" if style.null else b"\n"
+    if style.redundant:
+        keepers = Keepers(result.roots, across=style.across)
+        for group in result.groups:
+            yield b"".join([name + end for names in keepers.redundant(group).files for name in names])
+        return
     between = b""
     for group in result.groups:
         yield between + b"".join([file.path + end for file in group.files])

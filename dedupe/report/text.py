@@ -7,6 +7,7 @@ from itertools import islice
 
 from dedupe.folders.compare import compare_folders
 from dedupe.report.base import Style
+from dedupe.report.redundant import Keepers
 from dedupe.report.units import binary_size, counted, percent
 from dedupe.result import Group, NameKind, Problem, Proof, ScanResult, SkipReason
 from dedupe.storage import display
@@ -38,8 +39,9 @@ _KINDS = {
 
 def render(result: ScanResult, style: Style) -> Iterator[bytes]:
     """Yield the groups, most reclaimable first, then the totals; each piece is whole lines."""
+    keepers = Keepers(result.roots, across=style.across) if style.redundant else None
     for group in result.groups:
-        yield as_lines(_group(group, style))
+        yield as_lines(_group(group, result.roots, style) if keepers is None else _redundant(group, keepers, style))
     if style.folders:
         yield as_lines(_folders(result, style))
     yield as_lines(summary(result, style))
@@ -55,16 +57,38 @@ def painted(words: str, colour: str, style: Style) -> str:
     return f"{colour}{words}{_PLAIN}" if style.colour else words
 
 
-def _group(group: Group, style: Style) -> Iterator[str]:
+def _title(group: Group, style: Style) -> str:
     files = group.files
     if group.size == 0:
         title = f"Group {group.id}: {counted(len(files), 'empty file')}, equal only in holding nothing"
     else:
         sizes = f"{binary_size(group.size)}, {binary_size(group.size * (len(files) - 1))} reclaimable"
         title = f"Group {group.id}: {counted(len(files), 'file')} of {sizes}"
-    yield painted(title, BOLD, style)
-    for file in files:
-        yield f"  {display.shown(file.path)}"
+    return painted(title, BOLD, style)
+
+
+def _redundant(group: Group, keepers: Keepers, style: Style) -> Iterator[str]:
+    """Yield what need not be kept of a group, and what is kept for it; nothing where all stays."""
+    found = keepers.redundant(group)
+    if not found.files:
+        return
+    yield _title(group, style)
+    yield painted(f"  kept: {display.shown(found.keeper.path)}", DIM, style)
+    for name, *links in found.files:
+        yield f"  {display.shown(name)}"
+        for link in links:
+            yield f"    = {display.shown(link)} ({_KINDS[NameKind.HARD_LINK]})"
+    yield ""
+
+
+def _group(group: Group, roots: Sequence[bytes], style: Style) -> Iterator[str]:
+    yield _title(group, style)
+    seen: set[int | None] = set()
+    for file in group.files:
+        within = style.across and file.root is not None and file.root in seen
+        seen.add(file.root)
+        mark = f" (within {display.shown(roots[file.root])})" if within and file.root is not None else ""
+        yield f"  {display.shown(file.path)}{painted(mark, DIM, style)}"
         for kind, names in zip(NameKind, (file.links, file.symlinks, file.mounted), strict=True):
             for name in names:
                 yield painted(f"    = {display.shown(name)} ({_KINDS[kind]})", DIM, style)

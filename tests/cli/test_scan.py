@@ -571,3 +571,30 @@ def test_the_library_finds_what_the_program_finds(scan_json: ScanJson, root: Pat
     """`find_duplicates` and `dedupe scan` give the same groups."""
     result = find.find_duplicates(ScanConfig(roots=[root]))
     assert all_names(result) == groups(scan_json(root, "--no-cache"))
+
+
+def test_across_and_redundant_list_what_of_the_second_folder_may_go(cli: Cli, tmp_path: Path) -> None:
+    """The first folder stays whole; of the second, exactly what the first has is listed, for other programs."""
+    for name in ("keep/a", "keep/a2", "old/a3"):
+        write(tmp_path / name, b"a")
+    write(tmp_path / "old/b", b"b")
+    write(tmp_path / "old/b2", b"b")
+    asked = ("scan", "keep", "old", "--no-cache", "--across", "--format")
+    assert cli(*asked, "paths", "--redundant").stdout == os.fsencode(tmp_path / "old/a3") + b"\n"
+    text = cli(*asked, "text").stdout.decode()
+    assert f"{tmp_path / 'keep/a2'} (within {tmp_path / 'keep'})" in text
+    assert "Group 2" not in text
+    within = cli("scan", "keep", "old", "--no-cache", "--within", "--redundant", "--format", "paths", "--null")
+    assert set(within.stdout.split(b"\0")) == {os.fsencode(tmp_path / name) for name in ("keep/a2", "old/b2")} | {b""}
+    assert cli("scan", "keep", "old", "--no-cache", "--across-volumes", "--format", "paths").stdout == b""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [(["a", "b", "--across", "--within"], b"contradict"), (["a", "a", "--across"], b"two folders")],
+)
+def test_scopes_without_sense_are_wrong_usage(cli: Cli, arguments: list[str], words: bytes) -> None:
+    """What no group can be is not searched for."""
+    done = cli("scan", *arguments)
+    assert done.returncode == Exit.USAGE
+    assert words in done.stderr
