@@ -13,6 +13,7 @@ from dedupe.scan.assemble import result
 from dedupe.scan.confirm import confirm
 from dedupe.scan.fingerprints import group_by_fingerprint
 from dedupe.scan.list_files import group_by_size, list_files
+from dedupe.scan.offline import add_catalogs, provable, tell_known, tell_offline
 from dedupe.scan.recall import recall
 from dedupe.scan.rot import tell_rot
 from dedupe.scan.scope import ScopeFilter
@@ -48,14 +49,18 @@ def find_duplicates(
     with scan_session(config, progress or Silent(), executor, tuning) as session:
         listing = list_files(session, config)
         table = listing.table
+        offline = add_catalogs(session, config, table, dict(enumerate(session.roots)))
         scope = ScopeFilter.of(config, table)
         united = unite_hard_links(table, scope.divide(group_by_size(table)), session.opener)
         scope.further = united.names
         united.sets = scope.take(united.sets)
         known = recall(session, table, united.sets)
+        tell_known(offline, united.sets, known)
         likely = group_by_fingerprint(session, table, united.sets, known)
-        likely.sets = scope.take(likely.sets)
+        likely.sets = scope.take(provable(offline, likely.sets))
         confirmed = confirm(session, table, likely.sets, known)
         confirmed = tell_rot(session, table, likely.sets, known, confirmed)
+        tell_offline(offline, confirmed)
         arranged = arrange(session, table, united, confirmed, scope, config.confirm)
+        listing.notes += offline.notes
         return result(session, config, listing, united, known, (likely, confirmed, arranged))

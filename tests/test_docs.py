@@ -95,6 +95,16 @@ def test_the_recipe_for_a_backup_lists_and_copies(tmp_path: Path) -> None:
     assert f"kept: {tmp_path / 'archive/2024/x'}" in (tmp_path / "redundant.txt").read_text(encoding="utf-8")
 
 
+def test_the_recipe_for_disks_in_the_cupboard_asks_a_disk_that_is_away(tmp_path: Path) -> None:
+    """What the disk has is found in its catalog."""
+    write(tmp_path / "disk7/a", b"a")
+    write(tmp_path / "photos/b", b"a")
+    write(tmp_path / "card/c", b"a")
+    told = follow("disks-in-the-cupboard", tmp_path)
+    assert f"  {tmp_path / 'disk7.catalog/a'} (offline)" in told
+    assert told.count("Nothing is missing") == 1
+
+
 def test_the_changelog_knows_the_version() -> None:
     """The newest entry is the version that the program prints, or what comes after it."""
     headings = re.findall(r"^## \[?([^\]\s]+)", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE)

@@ -45,6 +45,8 @@ class MissingTotals:
     held_bytes: int = 0
     linked_files: int = 0  # of the held ones, those that the archive has as a further hard link
     remembered_files: int = 0  # of the held ones, those for which a remembered digest was taken
+    offline_files: int = 0  # of the held ones, those that only catalogs have
+    probable_files: int = 0  # that a catalog without digests has by size and fingerprint: neither held nor missing
     missing_files: int = 0
     missing_bytes: int = 0
     unknown_files: int = 0  # could not be read, so that nobody knows
@@ -76,5 +78,6 @@ class MissingResult:
 
     @property
     def is_certain(self) -> bool:
-        """Return whether everything that was looked for could be read, so that what is not missing is held."""
-        return not self.problems and not self.totals.unknown_files and not self.card_skipped.get(SkipReason.CLOUD)
+        """Return whether everything that was looked for could be read and told, so that what is not missing is held."""
+        unsure = self.totals.unknown_files or self.totals.probable_files
+        return not self.problems and not unsure and not self.card_skipped.get(SkipReason.CLOUD)

@@ -18,7 +18,8 @@ from dedupe.config import AnyPath
 from dedupe.errors import NothingUsableError
 from dedupe.progress import Progress, Silent
 from dedupe.query.answer import MissingResult, MissingTotals
-from dedupe.query.held import HELD_BY_MEMORY, Held, hold
+from dedupe.query.ghosts import ghosts
+from dedupe.query.held import HELD_BY_MEMORY, HELD_OFFLINE, PROBABLE, Held, hold, hold_probably
 from dedupe.query.missing_files import FoundMissing
 from dedupe.query.settings import MissingConfig
 from dedupe.query.sides import Sides, joined, tell_sides
@@ -26,6 +27,7 @@ from dedupe.result import ProblemKind
 from dedupe.scan.confirm import Confirmed, confirm
 from dedupe.scan.fingerprints import Fingerprinted, group_by_fingerprint
 from dedupe.scan.list_files import list_files
+from dedupe.scan.offline import add_catalogs, provable, tell_known, tell_offline
 from dedupe.scan.recall import Known, recall
 from dedupe.scan.rot import tell_rot
 from dedupe.scan.session import Session, scan_session
@@ -35,6 +37,9 @@ from dedupe.walk.listing import Listing
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
+
+
+_STATES = ("held", "probable", "missing", "unknown")
 
 
 def find_missing(
@@ -63,19 +68,29 @@ def find_missing(
     whole = replace(config.archive_scan(), roots=[*card_roots, *archive_roots])
     with scan_session(whole, progress or Silent(), executor, tuning) as session:
         card = list_files(session, config.card_scan(), card_roots)
+        offline = add_catalogs(session, config.card_scan(), card.table, dict(enumerate(card_roots)))
         if not len(card.table) and not card.problems:
             raise NothingUsableError(
                 f"No file to look for: check that {_shown(card_roots)} is what you mean, and there."
             )
         archive = list_files(session, config.archive_scan(), archive_roots)
-        sides = joined(card, archive, len(card_roots))
+        sides = joined(card, archive, len(card_roots), len(archive_roots))
+        table, sizes = sides.table, set(sides.table.size[: sides.card_names])
+        numbered = dict(enumerate(archive_roots, len(card_roots)))
+        add_catalogs(session, config.archive_scan(), table, numbered, sizes=sizes, offline=offline)
+        sides.ghosts = ghosts(sides, offline)
         tell_sides(sides, session.opener)
-        known = recall(session, sides.table, sides.sets)
-        likely = group_by_fingerprint(session, sides.table, sides.sets, known)
-        likely.sets = [s for s in likely.sets if sides.are_on_both(s)]
-        confirmed = confirm(session, sides.table, likely.sets, known)
-        confirmed = tell_rot(session, sides.table, likely.sets, known, confirmed)
+        known = recall(session, table, sides.sets)
+        tell_known(offline, sides.sets, known)
+        likely = group_by_fingerprint(session, table, sides.sets, known)
+        shared = [s for s in likely.sets if sides.are_on_both(s)]
+        likely.sets = [s for s in provable(offline, shared) if sides.are_on_both(s)]
+        confirmed = confirm(session, table, likely.sets, known)
+        confirmed = tell_rot(session, table, likely.sets, known, confirmed)
+        tell_offline(offline, confirmed)
         held = hold(session, sides, confirmed)
+        hold_probably(held, sides, offline, shared)
+        card.notes += [*offline.notes, *_ghost_notes(sides)]
         return _result(session, config, (card, archive), sides, (known, likely, confirmed, held))
 
 
@@ -103,7 +118,9 @@ def _result(
     table, size = sides.table, sides.table.size
     missing, totals = array("I"), Counter[str]()
     for i in sides.card_files():
-        if i in sides.linked or held.states[i]:
+        if held.states[i] == PROBABLE and i not in sides.linked:
+            state = "probable"
+        elif i in sides.linked or held.states[i]:
             state = "held"
         else:
             state = "unknown" if unknown and table.path(i) in unknown else "missing"
@@ -121,13 +138,15 @@ def _result(
         confirm=config.confirm,
         backend=confirmed.backend,
         totals=MissingTotals(
-            files=totals["held"] + totals["missing"] + totals["unknown"],
-            bytes=totals["held bytes"] + totals["missing bytes"] + totals["unknown bytes"],
+            files=sum(totals[state] for state in _STATES),
+            bytes=sum(totals[f"{state} bytes"] for state in _STATES),
             empty_files=sides.empty_files,
             held_files=totals["held"],
             held_bytes=totals["held bytes"],
             linked_files=len(sides.linked),
             remembered_files=held.states.count(HELD_BY_MEMORY),
+            offline_files=held.states.count(HELD_OFFLINE),
+            probable_files=totals["probable"],
             missing_files=totals["missing"],
             missing_bytes=totals["missing bytes"],
             unknown_files=totals["unknown"],
@@ -141,9 +160,15 @@ def _result(
         problems=problems,
         card_skipped=dict(sorted(card.skipped.items())),
         archive_skipped=dict(sorted(archive.skipped.items())),
-        notes=(*session.cache.notes, *_volume_notes(sides, len(sides.linked) + totals["held"])),
+        notes=(*session.cache.notes, *card.notes, *_volume_notes(sides, len(sides.linked) + totals["held"])),
         phases=session.phases,
     )
+
+
+def _ghost_notes(sides: Sides) -> Sequence[str]:
+    """Return a sentence where a catalog is of what is looked at itself."""
+    files = f"{len(sides.ghosts):,} files that a catalog tells of are on the card themselves, and hold nothing."
+    return (files,) if sides.ghosts else ()
 
 
 def _volume_notes(sides: Sides, held: int) -> Sequence[str]:

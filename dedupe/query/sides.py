@@ -30,6 +30,7 @@ class Sides:
     further: dict[int, list[int]] = field(default_factory=dict)  # by first name on the card: the others there
     linked: set[int] = field(default_factory=set)  # first names on the card of files that the archive has as hard links
     shared: set[int] = field(default_factory=set)  # likewise, of those on both sides that it has not
+    ghosts: set[int] = field(default_factory=set)  # names in the archive that a catalog tells to be on the card
     same_names: set[int] = field(default_factory=set)  # names on the card that are not their file's first there
 
     def is_on_card(self, i: int) -> bool:
@@ -51,19 +52,18 @@ class Sides:
         return (i for i in range(self.card_names) if size[i] and i not in self.same_names)
 
 
-def joined(card: Listing, archive: Listing, roots: int) -> Sides:
+def joined(card: Listing, archive: Listing, roots: int, archive_roots: int) -> Sides:
     """Return both sides in one table.
 
     Args:
         card: its listing, whose table takes in the other.
         archive: its listing.
         roots: how many the card has; those of the archive are numbered after them.
+        archive_roots: how many the archive has.
     """
     names = len(card.table)
-    other = archive.table
-    other.folder_root = array("I", [roots + root for root in other.folder_root])
-    other.named_root = {i: roots + root for i, root in other.named_root.items()}
-    card.table.extend(other)
+    archive.table.number_roots(range(roots, roots + archive_roots))
+    card.table.extend(archive.table)
     return Sides(card.table, names)
 
 
@@ -71,7 +71,11 @@ def tell_sides(sides: Sides, opener: Opener) -> None:
     """Find out which names are one file, and which sizes both sides have."""
     table, card_names = sides.table, sides.card_names
     for members in group_by_size(table):
-        if not table.size[members[0]] or members[0] >= card_names:  # in the order of the table: none on the card
+        if sides.ghosts:
+            members = array("I", (i for i in members if i not in sides.ghosts))  # noqa: PLW2901
+        if (
+            not members or not table.size[members[0]] or members[0] >= card_names
+        ):  # in the order of the table: none on the card
             continue
         left = set(members)
         for names in same_files(table, members, opener):

@@ -71,9 +71,9 @@ def group_objects(chunk: GroupChunk) -> list[str]:
     return [
         f'{{"id": {number}, "size": {size}, "algorithm": {quoted(algorithm)}, '
         f'"digest": {"null" if digest is None else quoted(digest.hex())}, '
-        f'"proof": {_word_or_null(proof)}, "reclaimable_bytes": {size * (count - 1)}, '
+        f'"proof": {_word_or_null(proof)}, "reclaimable_bytes": {size * max(copies - 1, 0)}, '
         f'"files": [{", ".join(islice(files, count))}]}}'
-        for number, size, algorithm, digest, proof, count in chunk.headers
+        for number, size, algorithm, digest, proof, count, copies in chunk.headers
     ]
 
 

@@ -10,7 +10,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dedupe.result import File, Group
+from dedupe.result import File, Group, Proof
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,10 +33,16 @@ class Keepers:
         self._roots = [root.rstrip(b"/\\") for root in roots]
         self._across = across
 
-    def redundant(self, group: Group) -> Redundant:
-        """Return what is redundant of a group; of files with a further name below a root that stays, nothing is."""
-        keeper = min(group.files, key=lambda file: len(self._roots) if file.root is None else file.root)
-        others = [file for file in group.files if file is not keeper and file.path != keeper.path]
+    def redundant(self, group: Group) -> Redundant | None:
+        """Return what is redundant of a group; of files with a further name below a root that stays, nothing is.
+
+        None for files that are all away: what is offline is neither kept nor redundant.
+        """
+        here = [file for file in group.files if file.proof is not Proof.OFFLINE]
+        if not here:
+            return None
+        keeper = min(here, key=lambda file: len(self._roots) if file.root is None else file.root)
+        others = [file for file in here if file is not keeper and file.path != keeper.path]
         named = [(file.path, *file.links) for file in others]
         if self._across:
             stays = self._root_of(keeper.path)

@@ -62,7 +62,7 @@ def _title(group: Group, style: Style) -> str:
     if group.size == 0:
         title = f"Group {group.id}: {counted(len(files), 'empty file')}, equal only in holding nothing"
     else:
-        sizes = f"{binary_size(group.size)}, {binary_size(group.size * (len(files) - 1))} reclaimable"
+        sizes = f"{binary_size(group.size)}, {binary_size(group.reclaimable_bytes)} reclaimable"
         title = f"Group {group.id}: {counted(len(files), 'file')} of {sizes}"
     return painted(title, BOLD, style)
 
@@ -70,7 +70,7 @@ def _title(group: Group, style: Style) -> str:
 def _redundant(group: Group, keepers: Keepers, style: Style) -> Iterator[str]:
     """Yield what need not be kept of a group, and what is kept for it; nothing where all stays."""
     found = keepers.redundant(group)
-    if not found.files:
+    if found is None or not found.files:
         return
     yield _title(group, style)
     yield painted(f"  kept: {display.shown(found.keeper.path)}", DIM, style)
@@ -88,7 +88,8 @@ def _group(group: Group, roots: Sequence[bytes], style: Style) -> Iterator[str]:
         within = style.across and file.root is not None and file.root in seen
         seen.add(file.root)
         mark = f" (within {display.shown(roots[file.root])})" if within and file.root is not None else ""
-        yield f"  {display.shown(file.path)}{painted(mark, DIM, style)}"
+        away = " (offline)" if file.proof is Proof.OFFLINE else ""
+        yield f"  {display.shown(file.path)}{painted(mark + away, DIM, style)}"
         for kind, names in zip(NameKind, (file.links, file.symlinks, file.mounted), strict=True):
             for name in names:
                 yield painted(f"    = {display.shown(name)} ({_KINDS[kind]})", DIM, style)
@@ -142,6 +143,7 @@ def proofs(result: ScanResult) -> str:
     told = (
         (found[Proof.COMPARED] + found[Proof.HASHED], "read now"),
         (found[Proof.REMEMBERED], "by remembered digests"),
+        (found[Proof.OFFLINE], "by a catalog's digests"),
         (found[None], "not known"),
     )
     parts = [f"{counted(count, 'group')} {words}" for count, words in told if count]

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from itertools import compress
 from typing import TypeAlias
 
+from dedupe.catalog.database import is_catalog
 from dedupe.config import ScanConfig
 from dedupe.errors import NothingUsableError
 from dedupe.files.columns import column_getter
@@ -33,14 +34,17 @@ def list_files(session: Session, config: ScanConfig, roots: Sequence[bytes] | No
         NothingUsableError: no root can be read.
     """
     roots = session.roots if roots is None else roots
+    live = [number for number, root in enumerate(roots) if not is_catalog(root)]
     own = (*config.own_files, *session.cache.files)
     with session.phase("walk"):
-        listing = walk(config, roots, session.pool, own, reach=session.progress.reach)
+        listing = walk(config, [roots[n] for n in live], session.pool, own, reach=session.progress.reach)
     named = frozenset(roots)
     lost = [p for p in listing.problems if p.path in named]
     if lost and not len(listing.table) and len({p.path for p in lost}) == len(named):
         first = lost[0]
         raise NothingUsableError(f"Nothing could be scanned: {os.fsdecode(outside(first.path))} {first.message}.")
+    if len(live) < len(roots):
+        listing.table.number_roots(live)
     session.cache.remember_roots(roots, session.started)
     return listing
 

@@ -41,6 +41,10 @@ def summary(result: MissingResult, style: Style) -> Iterator[str]:
         yield f"Held: {counted(totals.held_files, 'file')}, {binary_size(totals.held_bytes)}{links}."
     if totals.remembered_files:
         yield f"By remembered digests: {counted(totals.remembered_files, 'file')}; --no-cache reads them."
+    if totals.offline_files:
+        yield f"Only in catalogs of disks that are away: {counted(totals.offline_files, 'file')}."
+    if totals.probable_files:
+        yield f"Probably held, by a catalog without digests: {counted(totals.probable_files, 'file')}."
     if totals.empty_files:
         yield f"Not looked for: {counted(totals.empty_files, 'empty file')}."
     if result.card_skipped:
@@ -56,5 +60,6 @@ def _answer(result: MissingResult) -> str:
     if totals.missing_files:
         return f"{counted(totals.missing_files, 'file')} missing, {binary_size(totals.missing_bytes)}{unknown}"
     if not result.is_certain:
-        return f"Nothing was found missing, but not everything could be read{unknown}"
+        what = "proven" if totals.probable_files and not result.problems else "read"
+        return f"Nothing was found missing, but not everything could be {what}{unknown}"
     return "Nothing is missing"
