@@ -8,6 +8,7 @@ from dedupe.compare.tuning import MEASURED, Tuning
 from dedupe.config import ScanConfig
 from dedupe.progress import Progress, Silent
 from dedupe.result import ScanResult
+from dedupe.scan.accepted import hide_accepted
 from dedupe.scan.arrange import arrange
 from dedupe.scan.assemble import result
 from dedupe.scan.confirm import confirm
@@ -61,6 +62,7 @@ def find_duplicates(
         confirmed = confirm(session, table, likely.sets, known)
         confirmed = tell_rot(session, table, likely.sets, known, confirmed)
         tell_offline(offline, confirmed)
+        hide_accepted(config, listing, confirmed)
         arranged = arrange(session, table, united, confirmed, scope, config.confirm)
         listing.notes += offline.notes
         return result(session, config, listing, united, known, (likely, confirmed, arranged))

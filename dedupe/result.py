@@ -42,6 +42,7 @@ class SkipReason(StrEnum):
     OTHER_FILE_SYSTEM = "other-file-system"
     CLOUD = "cloud-placeholder"
     OWN_OUTPUT = "own-output"
+    ACCEPTED = "accepted"  # a duplicate that is wanted
 
 
 class Proof(StrEnum):

@@ -47,3 +47,11 @@ Verbose = Annotated[
     bool, typer.Option("--verbose", help="Print every problem, the backend and the time of each phase.")
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", help="Print only results and errors.")]
+ExcludeFrom = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="FILE",
+        help="Leave out what the rules of a file such as .gitignore match, below each root. May be repeated.",
+    ),
+]
+IgnoreCase = Annotated[bool, typer.Option("--ignore-case", help="Let no case count in patterns and rules.")]

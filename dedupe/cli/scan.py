@@ -63,6 +63,11 @@ _Redundant = Annotated[
     ),
 ]
 
+_Accept = Annotated[
+    str | None,
+    typer.Option(metavar="FILE", help="Count and leave out duplicates that are wanted: a list of digests, one a line."),
+]
+
 
 @console.guarded
 def scan(
@@ -78,6 +83,8 @@ def scan(
     max_size: _MaxSize = None,
     include: _Include = None,
     exclude: options.Exclude = None,
+    exclude_from: options.ExcludeFrom = None,
+    ignore_case: options.IgnoreCase = False,
     default_excludes: _DefaultExcludes = True,
     follow_symlinks: _Follow = False,
     one_file_system: options.OneFileSystem = False,
@@ -89,6 +96,7 @@ def scan(
     across_volumes: _AcrossVolumes = False,
     within: _Within = False,
     redundant: _Redundant = False,
+    accept: _Accept = None,
     progress: options.Bars = None,
     verbose: options.Verbose = False,
     quiet: options.Quiet = False,
@@ -115,11 +123,14 @@ def scan(
             max_size=values.size(max_size) if max_size is not None else None,
             include=include or (),
             exclude=exclude or (),
+            exclude_lines=values.exclude_lines(exclude_from or ()),
+            ignore_case=ignore_case,
             default_excludes=default_excludes,
             follow_symlinks=follow_symlinks,
             one_file_system=one_file_system,
             cloud_files=cloud_files,
             scope=scope,
+            accept=values.accepted_digests(accept, confirm) if accept is not None else (),
             across_volumes=across_volumes,
             own_files=(*outputs.own_files, 1, 2),
         )

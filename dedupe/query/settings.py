@@ -25,6 +25,8 @@ class MissingConfig:
     jobs: int | None = None  # files read at once; None: one a core, or what suits the disk or the server better
     include: Sequence[str] = ()  # patterns; if there are any, files that match none are left out, on both sides
     exclude: Sequence[str] = ()  # patterns; files are left out, folders not entered, on both sides
+    exclude_lines: Sequence[str] = ()  # rules as .gitignore has them, for paths below each root of both sides
+    ignore_case: bool = False  # of patterns and rules
     default_excludes: bool = True  # leave out trash and snapshots of the archive; those of the card always take part
     follow_symlinks: bool = False  # in the archive: what a link on the card leads to is not on the card
     one_file_system: bool = False
@@ -67,6 +69,8 @@ class MissingConfig:
             min_size=min_size,
             include=self.include,
             exclude=self.exclude,
+            exclude_lines=self.exclude_lines,
+            ignore_case=self.ignore_case,
             default_excludes=default_excludes,
             follow_symlinks=follow_symlinks,
             one_file_system=self.one_file_system,

@@ -28,6 +28,7 @@ _REASONS = {
     SkipReason.OTHER_FILE_SYSTEM: ("other file system", "other file systems"),
     SkipReason.CLOUD: ("file that reading would download", "files that reading would download"),
     SkipReason.OWN_OUTPUT: ("file of our own", "files of our own"),
+    SkipReason.ACCEPTED: ("accepted duplicate", "accepted duplicates"),
 }
 
 _KINDS = {

@@ -598,3 +598,28 @@ def test_scopes_without_sense_are_wrong_usage(cli: Cli, arguments: list[str], wo
     done = cli("scan", *arguments)
     assert done.returncode == Exit.USAGE
     assert words in done.stderr
+
+
+def test_accepted_duplicates_are_counted_and_hidden(cli: Cli, root: Path, tmp_path: Path) -> None:
+    """A list of digests takes groups out, remembered or not; other algorithms and comments do not count."""
+    digest = hashlib.sha256(b"text").hexdigest()
+    wanted = write(tmp_path / "wanted", f"# texts\nsha256:{digest.upper()}  # two\nsha512:{digest}\n\n".encode())
+    for _ in range(2):
+        done = cli("scan", root, "--accept", wanted, "--format", "json")
+        report = json.loads(done.stdout)
+        assert found(report, root) == [PICTURES]
+        assert report["totals"]["skipped"] == {"accepted": 2}
+    assert b"2 accepted duplicates" in cli("scan", root, "--accept", wanted).stdout
+    assert cli("scan", root, "--accept", write(tmp_path / "bad", b"sha256:xyz")).returncode == Exit.USAGE
+    assert cli("scan", root, "--accept", wanted, "--confirm", "bytes").returncode == Exit.USAGE
+    assert cli("scan", root, "--accept", "nowhere").returncode == Exit.NOTHING
+
+
+def test_rules_of_an_ignore_file_leave_entries_out(cli: Cli, root: Path, tmp_path: Path) -> None:
+    """What they match takes no part, in files and folders, and is counted."""
+    rules = write(tmp_path / "rules", b"\xef\xbb\xbf*.TXT\r\n/sub/*.jpg\r\n")
+    done = cli("scan", root, "--no-cache", "--exclude-from", rules, "--ignore-case", "--format", "json")
+    report = json.loads(done.stdout)
+    assert (found(report, root), report["totals"]["files"], report["totals"]["skipped"]) == ([], 1, {"excluded": 4})
+    assert cli("scan", root, "--exclude-from", "nowhere").returncode == Exit.NOTHING
+    assert cli("scan", root, "--exclude-from", "").returncode == Exit.USAGE
