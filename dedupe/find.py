@@ -56,7 +56,7 @@ def find_duplicates(
         scope.further = united.names
         united.sets = scope.take(united.sets)
         known = recall(session, table, united.sets)
-        tell_known(offline, united.sets, known)
+        tell_known(offline, known)
         likely = group_by_fingerprint(session, table, united.sets, known)
         likely.sets = scope.take(provable(offline, likely.sets))
         confirmed = confirm(session, table, likely.sets, known)

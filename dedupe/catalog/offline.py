@@ -8,9 +8,9 @@ from __future__ import annotations
 import os
 import sqlite3
 from array import array
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import accumulate, groupby
+from itertools import groupby
 from operator import itemgetter
 from typing import Any
 
@@ -23,6 +23,7 @@ from dedupe.storage import display
 from dedupe.storage.volume import Mount, Volume
 
 _SEPARATOR = os.fsencode(os.sep)
+_AT_ONCE = 1 << 14  # files whose values are handed over together
 _ALL = (
     "SELECT folders.path, folders.volume, folders.inside, name, size, modified_ns, inode, fingerprint, digest "
     "FROM files JOIN folders ON files.folder = folders.number "
@@ -44,23 +45,29 @@ class Offline:
     notes: list[str] = field(default_factory=list)
 
     def __bool__(self) -> bool:
-        return bool(self.fingerprints)
+        return any(self.parts)
 
     def has(self, i: int) -> bool:
         """Return whether a file is of a catalog."""
         return any(i in part for part in self.parts)
 
-    def known(self, members: Iterable[int], fingerprints: Column, digests: Column) -> None:
-        """Tell what is known of those of some files that are in a catalog."""
-        width, wide = fingerprints.width, digests.width
-        starts = list(accumulate(map(len, self.parts), initial=0))
-        for i in members:
-            for part, start in zip(self.parts, starts, strict=False):
-                if i in part:
-                    at = start + i - part.start
-                    fingerprints.put(i, bytes(self.fingerprints[at * width : (at + 1) * width]))
-                    if i not in self.undigested:
-                        digests.put(i, bytes(self.digests[at * wide : (at + 1) * wide]))
+    def tell(self, fingerprints: Column, digests: Column) -> None:
+        """Hand over what is known of the files, and keep none of it."""
+        self._hand_over(self.fingerprints, fingerprints)
+        self._hand_over(self.digests, digests, self.undigested)
+
+    def _hand_over(self, values: bytearray, column: Column, without: Collection[int] = ()) -> None:
+        width, at = column.width, 0
+        for part in self.parts:
+            for first in range(part.start, part.stop, _AT_ONCE):
+                members = range(first, min(first + _AT_ONCE, part.stop))
+                known = [
+                    None if i in without else bytes(values[(k := at + i - first) * width : (k + 1) * width])
+                    for i in members
+                ]
+                column.put_all(members, known)
+                at += len(members)
+        values.clear()
 
 
 def add_catalog(

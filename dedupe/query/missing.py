@@ -81,7 +81,7 @@ def find_missing(
         sides.ghosts = ghosts(sides, offline)
         tell_sides(sides, session.opener)
         known = recall(session, table, sides.sets)
-        tell_known(offline, sides.sets, known)
+        tell_known(offline, known)
         likely = group_by_fingerprint(session, table, sides.sets, known)
         shared = [s for s in likely.sets if sides.are_on_both(s)]
         likely.sets = [s for s in provable(offline, shared) if sides.are_on_both(s)]

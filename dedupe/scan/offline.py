@@ -87,10 +87,10 @@ class _Rules:
         return self._entered[folder]
 
 
-def tell_known(offline: Offline, sets: Sets, known: Known) -> None:
-    """Add what catalogs know of the files in some sets."""
+def tell_known(offline: Offline, known: Known) -> None:
+    """Add what catalogs know of their files."""
     if offline:
-        offline.known((i for members in sets for i in members), known.fingerprints, known.digests)
+        offline.tell(known.fingerprints, known.digests)
 
 
 def provable(offline: Offline, sets: Sets) -> Sets:
