@@ -27,7 +27,7 @@ from dedupe.config import ScanConfig
 from dedupe.digests import cng
 from dedupe.digests.cng import CngBackend
 from dedupe.progress import Silent
-from dedupe.storage import file_stat, readers, windows
+from dedupe.storage import file_stat, placeholders, readers, windows
 from dedupe.storage.paths import absolute
 from dedupe.walk import scanner
 from dedupe.walk.filters import Filters
@@ -297,7 +297,7 @@ def test_b86_a_walk_leaves_placeholders_alone(tmp_path: Path, monkeypatch: pytes
         return usual(path, follow=follow)
 
     monkeypatch.setattr(windows, "open_for_reading", open_it)
-    monkeypatch.setattr(windows, "_CLOUD", HIDDEN)
+    monkeypatch.setattr(placeholders, "_CLOUD", HIDDEN)
     result = find(tmp_path, jobs=1)
     assert found(result, tmp_path) == {frozenset("ab")}
     assert result.totals.skipped == {"cloud-placeholder": 2}
