@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import errno
+import os
 import sys
 
 from dedupe.actions import looks
 from dedupe.actions.action import Item, NewKeeperError, Spot, move
 from dedupe.actions.delete import remove
-from dedupe.actions.holding import Held, RefusedError
-from dedupe.storage import metadata, volumes
-from dedupe.storage.opening import link_at, link_open, unlink_at
-from dedupe.storage.rename import NOT_OFFERED, exchange
+from dedupe.actions.holding import FolderHandle, Held, RefusedError
+from dedupe.storage import file_systems, metadata, volumes
+from dedupe.storage.opening import create_new, link_at, link_open, unlink_at
+from dedupe.storage.rename import NOT_OFFERED, exchange, temporary_name
 
 _WITHOUT_LINKS = frozenset({"vfat", "msdos", "exfat", "fat", "fat32"})
 _TOO_MANY = 1142  # ERROR_TOO_MANY_LINKS of Windows
@@ -31,9 +32,10 @@ class Hardlink:
     links = True
 
     def probe(self, victim: Held) -> None:
-        """Refuse file systems that have no hard links."""
+        """Refuse file systems that have no hard links: known ones by name, those that a program serves by a trial."""
         kind = volumes.locate(victim.name.folder, victim.seen.device).volume.file_system
-        if kind.lower() in _WITHOUT_LINKS:
+        is_served = kind == "fuseblk" or file_systems.shows_others(kind)
+        if kind.lower() in _WITHOUT_LINKS or (is_served and not _takes_links(victim.folder(victim.name))):
             raise RefusedError(f"lies on {kind}, which has no hard links: --delete, --trash or --move-to would work")
 
     def check(self, item: Item) -> None:
@@ -106,6 +108,24 @@ class Hardlink:
 
     def sync(self) -> None:
         """Do nothing more: all folders that it changes are open, and are synced with the others."""
+
+
+def _takes_links(folder: FolderHandle) -> bool:
+    """Return whether files of a folder can have two names, tried with an empty one of our own."""
+    name, other = temporary_name(), temporary_name()
+    try:
+        os.close(create_new(folder, name))
+    except OSError:
+        return True  # not for want of links: what forbids it is told when it is tried
+    try:
+        link_at(folder, name, folder, other)
+    except OSError as error:
+        return error.errno not in NOT_OFFERED | {errno.EPERM}
+    else:
+        unlink_at(folder, other)
+        return True
+    finally:
+        unlink_at(folder, name)
 
 
 def _is_object(keeper: Held, spot: Spot) -> bool:

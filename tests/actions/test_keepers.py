@@ -138,18 +138,18 @@ def test_a_keeper_that_cannot_be_read_ends_nothing(
 
 
 def test_few_open_files_are_enough(tmp_path: Path, journal: Path) -> None:
-    """With 100 at a time, as on a system that allows 256 to a program that has some already."""
-    groups = {str(n): ([f"a{n}"], [f"b{n}/{m}" for m in range(31)]) for n in range(3)}
+    """With 64 at a time, and groups of as many files, each in a folder of its own."""
+    groups = {str(n): ([f"a{n}"], [f"b{n}/{m}/x" for m in range(60)]) for n in range(3)}
     marks = copies(tmp_path / "top", groups, size=LARGE)
     import resource  # which Windows has not
 
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (100, hard))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (64, hard))
     try:
         tally = act(marks, ActionName.DELETE, journal)
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
-    assert (tally.done, reasons(tally)) == (93, [])
+    assert (tally.done, reasons(tally)) == (180, [])
 
 
 def test_of_several_keepers_the_good_ones_count(tmp_path: Path, journal: Path) -> None:
