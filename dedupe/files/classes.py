@@ -9,7 +9,6 @@ from itertools import accumulate, chain, pairwise
 from operator import sub
 from typing import TypeAlias, overload
 
-from dedupe.files.columns import gather
 from dedupe.result import Proof
 
 Class: TypeAlias = tuple[bytes | None, Sequence[int]]  # digest, members
@@ -101,21 +100,16 @@ class Classes(Sequence[Class]):
                 of = dict(zip(members, proofs, strict=True))
                 self._proofs[part] = bytes(map(of.__getitem__, after))
 
-    def reorder(self, numbers: Sequence[int]) -> None:
+    def reorder(self, numbers: Iterable[int]) -> None:
         """Put the classes in another order, given by where they are now."""
-        members, counts, proofs, digests = array("I"), array("I"), bytearray(), bytearray()
-        begins, is_uniform = array("I", [0, *self._ends]), _is_uniform(self._proofs)
-        values = self.digests(0, len(self)) if self._width else ()
-        for first in range(0, len(numbers), _AT_ONCE):
-            part = numbers[first : first + _AT_ONCE]
-            spans = list(map(range, gather(part)(begins), gather(part)(self._ends)))
-            pick = gather(list(chain.from_iterable(spans)))
-            members.extend(pick(self._members))
-            counts.extend(map(len, spans))
-            proofs += b"" if is_uniform else bytes(pick(self._proofs))
-            digests += b"".join(gather(part)(values)) if values else b""  # type: ignore[arg-type]
-        self._members, self._ends, self._digests = members, array("I", accumulate(counts)), digests
-        self._proofs = self._proofs if is_uniform else proofs
+        members, ends, digests, proofs = array("I"), array("I"), bytearray(), bytearray()
+        begins, width = [0, *self._ends], self._width
+        for n in numbers:
+            members += self._members[begins[n] : begins[n + 1]]
+            proofs += self._proofs[begins[n] : begins[n + 1]]
+            ends.append(len(members))
+            digests += self._digests[n * width : (n + 1) * width]
+        self._members, self._ends, self._digests, self._proofs = members, ends, digests, proofs
 
     def __len__(self) -> int:
         return len(self._ends)

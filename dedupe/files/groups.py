@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
@@ -63,14 +64,6 @@ def _further(table: FileTable, names: FurtherNames, members: Sequence[int], kind
     return [tuple(outside_all(table.paths(others))) for others in found]
 
 
-def _ordered(order: PathOrder, firsts: Sequence[int], gains: Sequence[int]) -> Sequence[int]:
-    """Return the classes by number: by gain, most first; paths are compared only where that leaves it open."""
-    by_gain = sorted(range(len(gains)), key=gains.__getitem__, reverse=True)
-    ties = [len(list(same)) for _, same in groupby(by_gain, key=gains.__getitem__)]
-    number = dict(zip(firsts, range(len(firsts)), strict=True))
-    return [number[i] for i in order.sorted([firsts[n] for n in by_gain], ties)]
-
-
 class FoundFiles(Sequence[File]):
     """Files by their index in the table, in the order given."""
 
@@ -115,13 +108,22 @@ class FoundGroups(Groups):
         self._classes = classes
         self._names = names
         self._algorithm = algorithm
-        order = PathOrder(table)
-        classes.sort_members(order.sorted)
+        classes.sort_members(PathOrder(table).sorted)
         firsts, counts = classes.firsts(0, len(classes)), classes.counts(0, len(classes))
-        gains = [table.size[i] * (count - 1) for i, count in zip(firsts, counts, strict=True)]
+        gains = array("Q", (table.size[i] * (count - 1) for i, count in zip(firsts, counts, strict=True)))
         self.redundant_files = classes.total - len(classes)
         self.reclaimable_bytes = sum(gains)
-        classes.reorder(_ordered(order, firsts, gains))
+        classes.reorder(self._ordered(firsts, gains))
+
+    def _ordered(self, firsts: Sequence[int], gains: Sequence[int]) -> Iterator[int]:
+        """Yield the classes by number; paths are compared only where the bytes leave it open."""
+        by_gain = sorted(range(len(gains)), key=gains.__getitem__, reverse=True)
+        for _, same in groupby(by_gain, key=gains.__getitem__):
+            classes = list(same)
+            if len(classes) > 1:
+                paths = self._table.paths([firsts[n] for n in classes])
+                classes = [classes[k] for k in sorted(range(len(paths)), key=paths.__getitem__)]
+            yield from classes
 
     def __len__(self) -> int:
         return len(self._classes)

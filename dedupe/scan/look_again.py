@@ -44,10 +44,7 @@ class _Looker(NamedTuple):
     def __call__(self, batch: _Batch) -> Seen:
         """Return which files of a batch have changed."""
         found, stat = Seen(), self.opener.stat
-        paths, stats = list(batch.paths), list(batch.stats)
-        if self.opener.have_stats(paths, stats):  # as nearly always
-            return found
-        for place, (path, expected) in enumerate(zip(paths, stats, strict=True)):
+        for place, (path, expected) in enumerate(zip(batch.paths, batch.stats, strict=True)):
             try:
                 seen = stat(path)
                 if seen == expected or file_stat.is_unchanged(expected, seen):

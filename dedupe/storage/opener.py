@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dedupe.storage import file_stat
@@ -54,14 +53,6 @@ class Opener:
     def identity(self, path: bytes) -> tuple[int, int]:
         """Return device and inode of a name: equal while both names are there means one file."""
         return file_stat.identity(path, follow=self.follow)
-
-    def have_stats(self, paths: Sequence[bytes], expected: Sequence[tuple[int, ...]]) -> bool:
-        """Return whether all files are there and have exactly these stats: in few calls for all."""
-        try:
-            *columns, _ = file_stat.columns(paths, follow=self.follow)
-        except OSError:
-            return False
-        return list(zip(*columns, strict=True)) == expected
 
     if sys.platform == "win32":
 

@@ -81,7 +81,7 @@ def test_proofs_stay_with_their_members(expected: list[Plain]) -> None:
     """Whatever is put in another order, each member keeps its proof."""
     classes = table(expected)
     classes.sort_members(_backwards)
-    classes.reorder(range(len(classes))[::-1])
+    classes.reorder(reversed(range(len(classes))))
     pairs = [
         (digest, sorted(zip(members, proofs, strict=True), reverse=True))
         for digest, members, proofs in reversed(expected)
