@@ -119,7 +119,7 @@ def unchanged(path: str) -> str:
 
 def uri(path: str, how: str) -> str:
     """Return the address by which SQLite opens a file in a certain way."""
-    address = f"file:{quote_from_bytes(os.fsencode(path), safe='/:' + chr(92))}"  # also a name that is no text
+    address = "file:" + quote_from_bytes(os.fsencode(path), safe="/:\\")  # also a name that is no text
     if sys.platform == "win32":
         address = address.replace("\\", "/").replace("file:", "file:///", 1)
     return f"{address}?{how}"

@@ -68,13 +68,8 @@ class Query:
         return self.sent or _columns(self.table, self.volume, self.members)  # type: ignore[arg-type]
 
     def __reduce__(self) -> tuple[Callable[..., Query], tuple[object, ...]]:
-        if self.table is None or (table := inherited.number_of(self.table)) is None:
-            return Query, (self.volume, self.number, self.members, None, self.columns())
-        return _arrived, (self.volume, self.number, self.members, table)
-
-
-def _arrived(volume: Volume, number: int, members: Sequence[int], table: int) -> Query:
-    return Query(volume, number, members, inherited.table(table))
+        there = None if self.table is None else inherited.stand_in(self.table)
+        return Query, (self.volume, self.number, self.members, there, self.columns() if there is None else None)
 
 
 @dataclass(slots=True)
@@ -85,10 +80,14 @@ class Recalled:
     fingerprints: bytes = b""  # of each of them, end to end
     digested: Sequence[int] = ()  # those whose digest is known too
     digests: bytes = b""  # likewise
-    width: int = 0  # of a digest
     divergences: dict[int, bytes] = field(default_factory=dict)  # of those that have some
     # by member: a file whose change time tells nothing.  It counts only if the fingerprint that is read now is the same
     unverified: dict[int, RememberedRow] = field(default_factory=dict)
+
+    @property
+    def width(self) -> int:
+        """Return how many bytes a digest has, 0 where there is none."""
+        return len(self.digests) // len(self.digested) if self.digested else 0
 
 
 def batches(table: FileTable, members: Sequence[int], numbers: Mapping[str, int]) -> Iterator[Query]:
@@ -153,48 +152,28 @@ def _fitting(
     runs: Iterable[Sequence[bytes]],
 ) -> Rows:
     """Return the rows that fit: of files, by their paths, their members and packed stats."""
-    own = row_checksum.salt(asked.volume.id, algorithm)
-    rows = [row for keys in runs for row in _rows(connection, algorithm, asked.number, keys)]
-    if (all_fit := _all_fitting(own, files, rows)) is not None:
-        return all_fit
     best: Rows = {}
-    for path, other, fingerprint_, digest, divergence, stored in rows:
-        file = files.get(path)
-        if file is None:
-            continue
-        member, packed = file
-        salt = own if other is None else row_checksum.salt(asked.volume.id, other)
-        try:
-            if (
-                row_checksum.checksum(salt.join((packed, fingerprint_, digest, divergence, path))) != stored
-                or len(fingerprint_) != fingerprint.WIDTH
-            ):
+    own, checksum = row_checksum.salt(asked.volume.id, algorithm), row_checksum.checksum
+    for keys in runs:
+        for path, other, fingerprint_, digest, divergence, stored in _rows(connection, algorithm, asked.number, keys):
+            file = files.get(path)
+            if file is None:
                 continue
-        except TypeError:  # another program wrote into it
-            continue
-        if other is None:
-            best[member] = (fingerprint_, digest, divergence)
-        else:
-            best.setdefault(member, (fingerprint_, b"", divergence))
+            member, packed = file
+            salt = own if other is None else row_checksum.salt(asked.volume.id, other)
+            try:
+                if (
+                    checksum(salt.join((packed, fingerprint_, digest, divergence, path))) != stored
+                    or len(fingerprint_) != fingerprint.WIDTH
+                ):
+                    continue
+            except TypeError:  # another program wrote into it
+                continue
+            if other is None:
+                best[member] = (fingerprint_, digest, divergence)
+            else:
+                best.setdefault(member, (fingerprint_, b"", divergence))
     return best
-
-
-def _all_fitting(salt: bytes, files: Mapping[bytes, tuple[int, bytes]], rows: Sequence[tuple[Any, ...]]) -> Rows | None:
-    """Return the same at once where all rows fit and are of the scan's own algorithm, as nearly always."""
-    if not rows:
-        return {}
-    paths, others, fingerprints, digests, divergences, stored = zip(*rows, strict=True)
-    found = list(map(files.get, paths))
-    if None in found or others.count(None) < len(rows):
-        return None
-    members, packed = zip(*found, strict=True)
-    try:
-        parts = map(salt.join, zip(packed, fingerprints, digests, divergences, paths, strict=True))
-        if tuple(map(row_checksum.checksum, parts)) != stored or set(map(len, fingerprints)) != {fingerprint.WIDTH}:
-            return None
-    except TypeError:  # another program wrote into it
-        return None
-    return dict(zip(members, zip(fingerprints, digests, divergences, strict=True), strict=True))
 
 
 def _runs(paths: Sequence[bytes], lengths: Sequence[int]) -> Iterator[Sequence[bytes]]:
@@ -227,7 +206,6 @@ def recalled(rows: Rows, unsure: Collection[int]) -> Recalled:
         found.divergences = {i: told for i, told in zip(members, divergences, strict=True) if told}
     widths = set(map(len, digests))
     if len(widths - {0}) == 1:  # another program may have written some there
-        found.width = max(widths)
         found.digested = array("I", compress(members, digests)) if 0 in widths else members
         found.digests = b"".join(digests)
     return found

@@ -10,6 +10,8 @@ from itertools import count
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from dedupe.files.table import FileTable
 
 _numbers = count(1)
@@ -29,11 +31,22 @@ def withdraw(number: int | None) -> None:
         _tables.pop(number, None)
 
 
-def number_of(table: FileTable) -> int | None:
-    """Return the number under which the present processes have a table, None if they have not."""
-    return next((number for number, known in _tables.items() if known is table), None)
-
-
-def table(number: int) -> FileTable:
-    """Return, in a process that was forked, the table of a number."""
+def _inherited(number: int) -> FileTable:
     return _tables[number]
+
+
+class StandIn:
+    """What becomes the table itself in a process that was forked with it."""
+
+    __slots__ = ("_number",)
+
+    def __init__(self, number: int) -> None:
+        self._number = number
+
+    def __reduce__(self) -> tuple[Callable[[int], FileTable], tuple[int]]:
+        return _inherited, (self._number,)
+
+
+def stand_in(table: FileTable) -> StandIn | None:
+    """Return what to send to the present processes for a table that they have, None if they have not."""
+    return next((StandIn(number) for number, known in tuple(_tables.items()) if known is table), None)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from itertools import accumulate
 from typing import TypeAlias
 
@@ -34,18 +35,15 @@ class SelectedPaths:
         self._members = members
         self._relative = relative
 
-    def __len__(self) -> int:
-        return len(self._members)
-
     def __iter__(self) -> Iterator[bytes]:
         if self._relative:
             return iter(self._table.relative_paths(self._members))
         return iter(self._table.paths(self._members))
 
     def __reduce__(self) -> _Rebuilt:
-        number = inherited.number_of(self._table)
-        if number is not None:
-            return _paths_of, (number, self._members, self._relative)
+        there = inherited.stand_in(self._table)
+        if there is not None:
+            return partial(SelectedPaths, relative=self._relative), (there, self._members)
         table, members = self._table, self._members
         if is_contiguous(members):
             first, last = members[0], members[-1]
@@ -79,9 +77,6 @@ class SelectedStats:
         self._table = table
         self._members = members
 
-    def __len__(self) -> int:
-        return len(self._members)
-
     def __iter__(self) -> Iterator[tuple[int, ...]]:
         if not self._members:
             return iter(())
@@ -100,9 +95,9 @@ class SelectedStats:
         return all(table.volumes[n].stable_inodes for n in set(gather(self._members)(table.volume)))
 
     def __reduce__(self) -> _Rebuilt:
-        number = inherited.number_of(self._table)
-        if number is not None:
-            return _stats_of, (number, self._members)
+        there = inherited.stand_in(self._table)
+        if there is not None:
+            return SelectedStats, (there, self._members)
         if not self._members or not self._are_plain():
             return tuple, (tuple(self),)
         cut = gather_array(self._members)
@@ -120,9 +115,6 @@ class PackedPaths:
         self._names = names
         self._ends = ends  # of each name
 
-    def __len__(self) -> int:
-        return len(self._folder)
-
     def __iter__(self) -> Iterator[bytes]:
         folders, names, begin = self._folders, self._names, 0
         for folder, end in zip(self._folder, self._ends, strict=True):
@@ -138,16 +130,5 @@ class PackedStats:
     def __init__(self, columns: Sequence[array[int]]) -> None:
         self._columns = columns
 
-    def __len__(self) -> int:
-        return len(self._columns[0])
-
     def __iter__(self) -> Iterator[tuple[int, ...]]:
         return zip(*self._columns, strict=True)
-
-
-def _paths_of(number: int, members: Sequence[int], relative: bool) -> SelectedPaths:  # noqa: FBT001 - as it travels
-    return SelectedPaths(inherited.table(number), members, relative=relative)
-
-
-def _stats_of(number: int, members: Sequence[int]) -> SelectedStats:
-    return SelectedStats(inherited.table(number), members)

@@ -18,13 +18,11 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from dedupe.files import inherited
+from dedupe.storage import windows
 from dedupe.workers import counters
 from dedupe.workers.executor_internals import ExecutorInternals
 from dedupe.workers.task import Task
 from dedupe.workers.tuning import WorkerTuning
-
-if sys.platform == "win32":
-    from dedupe.storage import windows
 
 if TYPE_CHECKING:
     from multiprocessing.process import BaseProcess
