@@ -24,6 +24,7 @@ class ProblemKind(StrEnum):
     TOO_LONG = "too-long"
     LINK_LOOP = "link-loop"
     NOT_A_FILE = "not-a-file"  # a root or an entry that is neither file nor folder
+    SET_ASIDE = "set-aside"  # under a temporary name of dedupe's own: an act was cut off
     ROT = "rot"  # other content than when it was read last, under the same size and times: its disk may fail
 
 

@@ -34,7 +34,15 @@ def no_users_cache(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.Tem
         raise AssertionError("a test must name its cache")
 
     home = tmp_path_factory.mktemp("home")
-    for name in ("HOME", "XDG_CACHE_HOME", "LOCALAPPDATA", "USERPROFILE", "WIN_PD_OVERRIDE_LOCAL_APPDATA"):
+    for name in (
+        "HOME",
+        "XDG_CACHE_HOME",
+        "XDG_STATE_HOME",
+        "XDG_DATA_HOME",
+        "LOCALAPPDATA",
+        "USERPROFILE",
+        "WIN_PD_OVERRIDE_LOCAL_APPDATA",
+    ):
         monkeypatch.setenv(name, str(home))
     for name in ("CI", "NO_COLOR", "TERM"):
         monkeypatch.delenv(name, raising=False)

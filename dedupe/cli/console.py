@@ -73,6 +73,17 @@ def expect_output() -> None:
         raise NothingUsableError("The result cannot be written: standard output is closed.")
 
 
+def ask(question: str) -> str:
+    """Return the line that a user types after a question; empty where nobody answers."""
+    if sys.stderr is None or sys.stdin is None:
+        return ""
+    print(question, end="", file=sys.stderr, flush=True)  # noqa: T201
+    try:
+        return sys.stdin.readline().strip()
+    except (OSError, ValueError):
+        return ""
+
+
 def write(pieces: Iterable[bytes], *, text: bool = True) -> None:
     """Write a result to standard output; on a terminal, in the terminal's encoding.
 

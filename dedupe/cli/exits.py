@@ -17,9 +17,9 @@ class Exit(IntEnum):
 
 MEANINGS = {
     Exit.DONE: "done",
-    Exit.NOTHING: "nothing usable could be done",
+    Exit.NOTHING: "nothing usable could be done, or nothing was done",
     Exit.USAGE: "wrong usage",
-    Exit.INCOMPLETE: "done, but some files could not be read or changed meanwhile",
+    Exit.INCOMPLETE: "done, but some files could not be read or acted on, or changed meanwhile",
     Exit.INTERRUPTED: "interrupted",
 }
 EPILOG = "Exit status: " + "; ".join(f"{code.value} {meaning}" for code, meaning in MEANINGS.items()) + "."

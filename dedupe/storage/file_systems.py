@@ -58,6 +58,14 @@ SERVED = frozenset(
     {"afs", "ceph", "cifs", "fuse.glusterfs", "fuse.sshfs", "lustre", "nfs", "nfs4", "orangefs", "smb2", "smb3"}
 )
 
+# Their files lie on a disk of their own, or in memory: no other mount of another device shows the same ones.
+_OWN_FILES = frozenset({
+    *("apfs", "bcachefs", "btrfs", "erofs", "exfat", "ext2", "ext3", "ext4", "f2fs", "fuseblk", "hfs", "hfsplus"),
+    *("iso9660", "jfs", "nilfs2", "ntfs", "ntfs3", "ramfs", "refs", "reiserfs", "squashfs", "tmpfs", "udf", "vfat"),
+    *("xfs", "zfs"),
+})  # fmt: skip
+_SHARING = frozenset({"bcachefs", "btrfs", "ocfs2", "xfs", "zfs"})  # files may have blocks in common
+
 
 def is_pseudo(kind: bytes) -> bool:
     """Return whether its files are no data of anybody's."""
@@ -89,6 +97,17 @@ def change_time_unkept(kind: str) -> str:
 def is_fuse(kind: str) -> bool:
     """Return whether a program serves it that may never answer; that of `fuseblk` has a disk of its own."""
     return kind == "fuse" or kind.startswith("fuse.")
+
+
+def shows_others(kind: str) -> bool:
+    """Return whether its files may be those of another mount, under a device number of its own (overlay, bindfs)."""
+    kind = kind.lower()
+    return _SAME.get(kind, kind) not in _OWN_FILES
+
+
+def may_share(kind: str) -> bool:
+    """Return whether its files may share blocks with each other."""
+    return kind.lower() in _SHARING
 
 
 def family(kind: str) -> str:

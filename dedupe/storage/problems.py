@@ -23,6 +23,7 @@ _MESSAGES = {
     ProblemKind.TOO_LONG: "has a path that is too long for this system",
     ProblemKind.CHANGED: "changed during the scan",
     ProblemKind.SHORT_READ: "ended before its size was read: it changed during the scan, or its disk is failing",
+    ProblemKind.SET_ASIDE: "was set aside by a run that was cut off: `dedupe undo` puts it back",
     ProblemKind.ROT: (
         "has other content than when it was read last, though its size and times are the same: check its disk, and "
         "restore it from a backup if it is damaged"

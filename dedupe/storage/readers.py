@@ -66,8 +66,8 @@ class MappedReader:
 class PlainReader:
     """Reads each window into one buffer that is used again.  Safe whatever happens to the file."""
 
-    def __init__(self, descriptor: int) -> None:
-        self._file = io.FileIO(descriptor, closefd=True)
+    def __init__(self, descriptor: int, *, closes: bool = True) -> None:
+        self._file = io.FileIO(descriptor, closefd=closes)
         self._buffer = bytearray()
 
     def window(self, offset: int, length: int) -> Window | None:  # noqa: ARG002 - windows come in order
@@ -84,7 +84,7 @@ class PlainReader:
         return view
 
     def close(self) -> None:
-        """Give up the buffer and the descriptor."""
+        """Give up the buffer, and the descriptor if it is the reader's to close."""
         self._buffer = bytearray()
         self._file.close()
 

@@ -186,7 +186,7 @@ if sys.platform == "win32":
         handle = _open(path, _GENERIC_READ, _SEQUENTIAL_SCAN | (0 if follow else _OPEN_REPARSE_POINT))
         try:
             if _GetFileType(handle) != _FILE_TYPE_DISK:
-                raise _error(_ACCESS_DENIED, path)
+                raise error_of(_ACCESS_DENIED, path)
             found = _Tag() if follow else _tag(handle, path)
             if is_junction_or_link(found.attributes, found.tag):
                 raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), path)
@@ -203,7 +203,7 @@ if sys.platform == "win32":
         if plain(path).startswith(b"\\\\") and not path.startswith(b"\\\\?\\Volume{"):
             return "remote"
         root = ctypes.create_unicode_buffer(len(path) + 2)
-        if not _GetVolumePathName(_text(path), root, len(root)):
+        if not _GetVolumePathName(wide(path), root, len(root)):
             return "unknown"
         kind: int = _GetDriveType(os.fsdecode(plain(os.fsencode(root.value))))
         return _DRIVE_KINDS[kind]
@@ -228,9 +228,9 @@ if sys.platform == "win32":
             _CloseHandle(handle)
 
     def _open(path: bytes, access: int, flags: int) -> int:
-        handle: int = _CreateFile(_text(path), access, _SHARE_ALL, None, _OPEN_EXISTING, flags, None)
+        handle: int = _CreateFile(wide(path), access, _SHARE_ALL, None, _OPEN_EXISTING, flags, None)
         if handle == _INVALID_HANDLE:
-            raise _error(ctypes.get_last_error(), path)
+            raise error_of(ctypes.get_last_error(), path)
         return handle
 
     def _status(handle: int, path: bytes | None) -> HandleStat:
@@ -239,7 +239,7 @@ if sys.platform == "win32":
         if not _GetByHandle(handle, by_handle) or not _GetByHandleEx(
             handle, _BASIC, ctypes.byref(basic), ctypes.sizeof(basic)
         ):
-            raise _error(ctypes.get_last_error(), path)
+            raise error_of(ctypes.get_last_error(), path)
         tag = _tag(handle, path).tag if by_handle.attributes & _REPARSE_POINT else 0
         device, inode = _identity(handle, by_handle, path)
         return HandleStat(
@@ -256,7 +256,7 @@ if sys.platform == "win32":
     def _tag(handle: int, path: bytes | None) -> _Tag:
         found = _Tag()
         if not _GetByHandleEx(handle, _TAG, ctypes.byref(found), ctypes.sizeof(found)):
-            raise _error(ctypes.get_last_error(), path)
+            raise error_of(ctypes.get_last_error(), path)
         return found
 
     def _identity(handle: int, by_handle: _ByHandle, path: bytes | None) -> tuple[int, int]:
@@ -266,15 +266,17 @@ if sys.platform == "win32":
             return wide.volume, known_inode(int.from_bytes(wide.number, "little"), 128)
         code = ctypes.get_last_error()
         if code not in _NOT_OFFERED:
-            raise _error(code, path)
+            raise error_of(code, path)
         return by_handle.volume, known_inode(by_handle.index_high << 32 | by_handle.index_low, 64)
 
-    def _text(path: bytes) -> str:
+    def wide(path: bytes) -> str:
+        """Return a path as the calls take it."""
         if b"\0" in path:  # ctypes would refuse it as no OSError
-            raise _error(_INVALID_NAME, path)
+            raise error_of(_INVALID_NAME, path)
         return os.fsdecode(path)
 
-    def _error(code: int, path: bytes | None) -> OSError:
+    def error_of(code: int, path: bytes | None) -> OSError:
+        """Return the exception for an error code of Windows."""
         return OSError(0, ctypes.FormatError(code).strip(), path, code)
 
 else:

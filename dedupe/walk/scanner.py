@@ -16,6 +16,7 @@ from typing import TypeVar
 
 from dedupe.result import Problem, ProblemKind, SkipReason
 from dedupe.storage import file_stat, placeholders, problems, volumes, windows
+from dedupe.storage.temporary_names import ASIDE, is_temporary
 from dedupe.storage.volume import Volume
 from dedupe.walk.filters import Filters
 from dedupe.walk.listing import Listing, PendingFiles, PendingFolder
@@ -136,6 +137,8 @@ class FolderScanner:
             children = _answering(listing, children, is_file)
             files = list(filter(is_file, children))
         others = [] if len(files) == len(children) else [c for c in children if not c.is_file(follow_symlinks=follow)]
+        if any(file.name.startswith(ASIDE) for file in files):
+            files = _without_temporary(listing, files)
         if self.filters.any_names:
             files = _kept(files, [self.filters.of_file(folder, file.name) for file in files], listing.skipped)
         return files, others
@@ -277,6 +280,13 @@ def _answering(
         except OSError as error:
             listing.problems.append(problems.of_listing(child.path, error))
     return answering
+
+
+def _without_temporary(listing: Listing, files: Sequence[os.DirEntry[bytes]]) -> list[os.DirEntry[bytes]]:
+    """Return the files but for those that an act of dedupe's own was cut off with, which are told as problems."""
+    left = [file for file in files if is_temporary(file.name)]
+    listing.problems += [problems.of_kind(file.path, ProblemKind.SET_ASIDE) for file in left]
+    return [file for file in files if not is_temporary(file.name)]
 
 
 def _kept(items: Sequence[T], reasons: Iterable[SkipReason | None], skipped: Counter[SkipReason]) -> list[T]:

@@ -14,6 +14,7 @@ import os
 import re
 import shutil
 import struct
+import subprocess
 import sys
 import zlib
 from collections.abc import Iterator
@@ -427,6 +428,23 @@ def test_marks_tell_what_a_later_command_must_verify(open_page: Any, tmp_path: P
     (lossy,) = text["redundant"]
     assert lossy["path"] == "/data/b/caf\\xe9.txt"
     assert base64.b64decode(lossy["path_base64"]) == b"/data/b/caf\xe9.txt"
+
+
+def test_the_page_says_what_to_do_with_the_marks(open_page: Any, tmp_path: Path) -> None:
+    """Once they are saved, and not before: the command line for the file that was saved, whole at one click."""
+    opened = open_page(small())
+    assert opened.page.is_hidden("#command")
+    opened.rule("newest")
+    assert opened.page.is_hidden("#command")
+    with opened.page.expect_download() as waiting:
+        opened.page.click("#save")
+    name = waiting.value.suggested_filename
+    program, command, file, *options = opened.text("#command").split()
+    assert (program, command, file, options) == ("dedupe", "apply", name, ["--trash"])
+    opened.page.click("#command")
+    assert opened.page.evaluate("getSelection().toString()") == opened.text("#command")
+    told = subprocess.run([sys.executable, "-m", "dedupe", command, "--help"], capture_output=True, check=True).stdout
+    assert all(option.encode() in told for option in options)
 
 
 def test_saved_marks_come_back(open_page: Any, tmp_path: Path) -> None:

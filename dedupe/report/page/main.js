@@ -127,12 +127,16 @@ function start(model) {
     );
   }
 
+  const MARKS_FILE = "dedupe-marks.json";
+
   function save() {
     const href = URL.createObjectURL(new Blob(marks.written(), { type: "application/json" }));
-    element("a", { href, download: "dedupe-marks.json" }).click();
+    element("a", { href, download: MARKS_FILE }).click();
     setTimeout(() => URL.revokeObjectURL(href), 60_000); // the browser may still be reading it
     marks.saved = true;
     say(`Marks of ${countText(marks.chosen, "group", "groups")} given to the browser to save.`);
+    byId("command").textContent = `dedupe apply ${MARKS_FILE} --trash`; // one click selects it whole
+    byId("next").hidden = false;
   }
 
   async function load() {

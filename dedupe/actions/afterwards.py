@@ -1,0 +1,41 @@
+"""What is to be said of an act that was done: the bytes that it freed, and whether what stays still reads right.
+
+Changes nothing.
+"""
+
+from __future__ import annotations
+
+from dedupe.actions.action import Action, Item
+from dedupe.actions.reread import reads_as
+from dedupe.storage import file_systems, sharing
+
+
+def own_bytes(item: Item, file_system: str) -> int:
+    """Return the bytes that a victim has for itself alone, which become free once its last name has gone."""
+    if file_systems.may_share(file_system):
+        try:
+            return sharing.exclusive_bytes([item.victim.descriptor])
+        except OSError:
+            return 0
+    return item.victim.seen.on_disk
+
+
+def freed(action: Action, item: Item, own: int) -> int:
+    """Return the bytes that became free: where names go for good, once the last one of a file has gone."""
+    if item.gained is not None:
+        return item.gained
+    if action.verb not in ("delete", "hardlink") or item.victim.look().nlink > 0:
+        return 0
+    return own
+
+
+def complaint(action: Action, item: Item, algorithm: str, digest: bytes) -> str:
+    """Read again, from the disk, what is left of a group; return what is wrong with it, empty for nothing."""
+    keeper = item.keeper
+    try:
+        spot = (keeper.folder(keeper.name), keeper.name.name) if action.names_go else item.here
+        if reads_as(spot, algorithm, digest):
+            return ""
+    except OSError as error:
+        return f"cannot be read again: {error.strerror}"
+    return "reads differently after the act: the disk, or its file system, fails"

@@ -1,0 +1,141 @@
+"""Folders that decide whether a file may go or counts as a copy: protected, target, trash, snapshot, memory.
+
+A folder is known by its names and by what it is, so that another mount or spelling of it passes nowhere.  Changes
+nothing.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import os
+import re
+import sys
+from collections.abc import Iterable
+from contextlib import suppress
+
+from dedupe.actions.marks import Rule
+from dedupe.errors import UsageError
+from dedupe.storage import display, file_systems, volumes
+from dedupe.storage.paths import absolute
+
+if sys.platform == "linux":
+    from dedupe.storage import linux_flags
+
+_TRASH = re.compile(
+    rb"\$recycle\.bin|recycler|recycled|\.trash|\.trash-\d+|\.trashes|#recycle|@recycle|\.recycle"
+    rb"|files_trashbin|\.dtrash|\.stversions",  # of Samba, Nextcloud, digiKam, Syncthing
+    re.IGNORECASE,
+)
+_SNAPSHOT = re.compile(rb"\.snapshots?|\.zfs|~snapshot|#snapshot|@gmt-[\d.-]+", re.IGNORECASE)
+
+
+class Inside:
+    """Some folders, and all that lies below them."""
+
+    def __init__(self, folders: Iterable[bytes]) -> None:
+        self._tops = [os.path.realpath(absolute(folder)) for folder in folders]
+        self._identities = {found for top in self._tops if (found := _identity(top)) is not None}
+        self._known: dict[bytes, bool] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self._tops)
+
+    def has(self, path: bytes) -> bool:
+        """Return whether a real path lies below one of the folders, or is one."""
+        return bool(self._tops) and (path in self._tops or self._holds(os.path.dirname(path)))
+
+    def _holds(self, folder: bytes) -> bool:
+        unknown = []
+        while folder not in self._known:
+            unknown.append(folder)
+            if folder in self._tops or _identity(folder) in self._identities:
+                self._known[folder] = True
+                break
+            above = os.path.dirname(folder)
+            if above == folder:
+                self._known[folder] = False
+                break
+            folder = above
+        for each in unknown:
+            self._known[each] = self._known[folder]
+        return self._known[folder]
+
+
+class Rules:
+    """The rules that marks were made by, asked once more of what they would take.
+
+    Raises:
+        UsageError: one names a folder that is no absolute path, which may mean any.
+    """
+
+    def __init__(self, rules: Iterable[Rule]) -> None:
+        folders: dict[str, list[bytes]] = {"protect": [], "only-in": []}
+        self._patterns = []
+        for rule in rules:
+            if rule.name in folders:
+                if not os.path.isabs(rule.value):
+                    raise UsageError(
+                        f"The marks' rule {rule.name} names no absolute path: {display.shown(rule.value)}."
+                    )
+                folders[rule.name].append(rule.value)
+            elif rule.name == "protect-name":
+                self._patterns.append(re.compile(fnmatch.translate(os.fsdecode(rule.value))))
+        self._protected, self._only_in = Inside(folders["protect"]), Inside(folders["only-in"])
+
+    def refusal(self, path: bytes) -> str | None:
+        """Return why a file with a real path stays, or None."""
+        if self._protected.has(path):
+            return "lies in a protected folder"
+        if any(pattern.match(os.fsdecode(os.path.basename(path))) for pattern in self._patterns):
+            return "has a protected name"
+        if self._only_in and not self._only_in.has(path):
+            return "lies outside the folders where copies may go"
+        return None
+
+
+def out_of_the_way(folder: bytes) -> str | None:
+    """Return why a file in a folder is no copy to count on, or None."""
+    for part in folder.replace(b"\\", b"/").split(b"/"):
+        if _TRASH.fullmatch(part):
+            return "lies in a trash"
+        if _SNAPSHOT.fullmatch(part):
+            return "lies in a snapshot"
+    return "lies in a trash" if b"/Trash/files" in folder else None
+
+
+class Passing:
+    """Volumes whose files do not last: those in memory, and snapshots that somebody will remove."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, str] = {}
+
+    def reason(self, folder: bytes, device: int) -> str:
+        """Return why a copy there does not last; empty where it does."""
+        if device not in self._known:
+            self._known[device] = self._asked(folder, device)
+        return self._known[device]
+
+    def in_memory(self, folder: bytes, device: int) -> bool:
+        """Return whether the files of a volume are gone after a restart."""
+        return self.reason(folder, device) == _IN_MEMORY
+
+    @staticmethod
+    def _asked(folder: bytes, device: int) -> str:
+        with suppress(OSError):
+            kind = volumes.locate(folder, device).volume.file_system
+            if kind in file_systems.MEMORY:
+                return _IN_MEMORY
+            if sys.platform == "linux" and kind == "btrfs" and linux_flags.is_read_only_subvolume(folder):
+                return "lies in a snapshot, or another subvolume that is read-only"
+        return ""
+
+
+_IN_MEMORY = "lies in memory: a restart removes it"
+
+
+def _identity(folder: bytes) -> tuple[int, int] | None:
+    try:
+        seen = os.stat(folder)
+    except OSError:
+        return None
+    return seen.st_dev, seen.st_ino

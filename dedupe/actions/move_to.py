@@ -1,0 +1,119 @@
+"""`--move-to DIR`: victims go to a folder of the same volume, where the tree below their root is kept."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+
+from dedupe.actions import looks
+from dedupe.actions.action import Item, Spot, move
+from dedupe.actions.holding import Folders, Held, RefusedError
+from dedupe.errors import NothingUsableError, UsageError
+from dedupe.storage import display
+from dedupe.storage.paths import absolute, outside
+
+
+class MoveTo:
+    """Moves victims into a folder.
+
+    Args:
+        target: the folder; it is made when the first victim goes there.
+        roots: of the marks, in their order.
+        folders: where folders are kept open.
+
+    Raises:
+        UsageError: the target is no folder, or is a root.
+        NothingUsableError: the folder cannot be made or looked at.
+    """
+
+    verb = "move"
+    names_go = True
+    one_volume = False
+    has_aside = False
+    links = False
+
+    def __init__(self, target: bytes, roots: Sequence[bytes], folders: Folders) -> None:
+        self._target, self._folders = os.path.realpath(absolute(target)), folders
+        self._places = places(roots)
+        self._made: set[bytes] = set()
+        self._promised: set[bytes] = set()
+        shown = display.shown(target)
+        if any(self._target == os.path.realpath(absolute(root)) for root in roots):
+            raise UsageError(f"{shown} is one of the folders that were scanned: name another one to move to.")
+        try:
+            self._device = looks.at(_that_exists(self._target)).device
+        except OSError as error:
+            raise NothingUsableError(f"{shown} cannot be moved to: {error.strerror}.") from error
+        if os.path.lexists(self._target) and not os.path.isdir(self._target):
+            raise UsageError(f"{shown} is no folder: name one to move to.")
+
+    def probe(self, victim: Held) -> None:
+        """Refuse victims of other volumes: nothing is ever copied across."""
+        if victim.seen.device != self._device:
+            raise RefusedError("lies on another volume than the folder to move to")
+
+    def check(self, item: Item) -> None:
+        """Refuse a victim whose place is taken."""
+        path = self._path(item)
+        if os.path.lexists(path) or path in self._promised:
+            raise RefusedError(f"its place is taken: {display.shown(outside(path))}")
+        self._promised.add(path)
+
+    def prepare(self, item: Item) -> None:
+        """Make the folders that the name needs."""
+        path = self._path(item)
+        folder, name = os.path.split(path)
+        if folder not in self._made:
+            os.makedirs(folder, exist_ok=True)
+            self._made.add(folder)
+        item.target, item.spot = path, Spot(self._folders.handle(folder), name)
+
+    def abandon(self, item: Item) -> None:
+        """Leave the folders: others may use them by now."""
+
+    def aside(self, item: Item) -> None:
+        """Rename the victim into its place."""
+        move(item, item.here, self.whereabouts(item))
+
+    def whereabouts(self, item: Item) -> Spot:
+        """Return its place in the target."""
+        assert item.spot is not None
+        return item.spot
+
+    def commit(self, item: Item) -> None:
+        """Do nothing more: it lies where it is to lie."""
+
+    def back(self, item: Item) -> None:
+        """Rename it back."""
+        move(item, self.whereabouts(item), item.here, back=True)
+
+    def sync(self) -> None:
+        """Do nothing more: all folders that it changes are open, and are synced with the others."""
+
+    def _path(self, item: Item) -> bytes:
+        root = item.name.root
+        top, path = os.path.join(root, b""), item.name.path
+        below = path[len(top) :] if path.startswith(top) else os.path.basename(path)
+        return os.path.join(self._target, self._places[root], below)
+
+
+def places(roots: Sequence[bytes]) -> dict[bytes, bytes]:
+    """Return the folder in the target for each root: its own name, numbered where two roots share one."""
+    found: dict[bytes, bytes] = {}
+    for root in dict.fromkeys(roots):
+        drive, rest = os.path.splitdrive(outside(root))
+        name = os.path.basename(rest.rstrip(b"/\\")) or drive.replace(b":", b"").replace(b"\\", b"_").strip(b"_")
+        if os.path.isfile(absolute(root)):
+            name = b""  # a file that was named itself has no tree
+        taken, number, own = set(found.values()), 2, name
+        while own and own in taken:
+            own, number = b"%s (%d)" % (name, number), number + 1
+        found[root] = own
+    return found
+
+
+def _that_exists(folder: bytes) -> bytes:
+    """Return the innermost folder on the way that is there already."""
+    while not os.path.lexists(folder) and folder != os.path.dirname(folder):
+        folder = os.path.dirname(folder)
+    return folder

@@ -1,0 +1,251 @@
+"""The plan: what may be done about the marks, and the guard that keeps a copy of everything.
+
+Looks at every file that the marks name, opens none, changes nothing.  What is refused here is not even tried; what
+passes is looked at, read and compared again at the moment of the act.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field
+
+from dedupe.actions import aliases, held_back, looks
+from dedupe.actions.bounds import Inside, Passing, Rules, out_of_the_way
+from dedupe.actions.copies import Copy, Name, merged
+from dedupe.actions.held_back import Kind
+from dedupe.actions.marks import MarkedFile, MarkedGroup, Marks
+from dedupe.actions.tally import Refusal
+from dedupe.actions.words import said
+from dedupe.errors import UsageError
+from dedupe.storage import display
+from dedupe.storage.paths import absolute
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedGroup:
+    """Victims that may go, and the keepers that stay for them."""
+
+    size: int
+    algorithm: str
+    digest: bytes | None
+    keepers: tuple[Copy, ...]
+    victims: tuple[Copy, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """What a plan has to respect.
+
+    Attributes:
+        copies: physical files of each group that have to stay.
+        target: the folder that victims go to; nothing in it counts as a copy.
+        also: kinds of places that are not held back.
+        names_go: whether the action takes names away, rather than giving them another file or other blocks.
+    """
+
+    copies: int = 1
+    target: bytes | None = None
+    also: Collection[Kind] = ()
+    names_go: bool = True
+
+
+@dataclass(slots=True)
+class Plan:
+    """Everything that is going to be tried, and what is not."""
+
+    roots: Sequence[bytes]
+    groups: list[PlannedGroup] = field(default_factory=list)
+    refused: list[Refusal] = field(default_factory=list)
+    already: list[Refusal] = field(default_factory=list)  # gone, or the keeper itself
+
+
+def make(marks: Marks, limits: Limits) -> Plan:
+    """Return the plan for marks.
+
+    Raises:
+        UsageError: the marks contradict themselves, or would leave nothing of a group.
+    """
+    _check(marks)
+    held_back.forget()
+    plan = Plan(tuple(marks.roots))
+    rules = Rules(marks.rules)
+    places = _Places(marks.roots, limits.target)
+    looked = [_Looked(group, places) for group in marks.groups]
+    kept = {copy.identity for group in looked for copy in group.keepers}
+    guard = _Guard(limits, rules, kept)
+    for group in looked:
+        _plan_group(plan, group, guard)
+    # what lies together is acted on together: folders are opened, and synced, less often
+    plan.groups.sort(key=lambda group: group.victims[0].names[0].real)
+    return plan
+
+
+@dataclass(slots=True)
+class _Guard:
+    """What every victim is held against."""
+
+    limits: Limits
+    rules: Rules
+    kept: Collection[tuple[int, int]]  # files that stay, of all groups
+    seen: dict[tuple[int, int], bytes] = field(default_factory=dict)  # victims so far, and their paths
+    passing: Passing = field(default_factory=Passing)
+
+
+def _check(marks: Marks) -> None:
+    """Refuse marks that cannot be meant: nothing of them is done.
+
+    Raises:
+        UsageError: there is a group that keeps nothing, a name twice, or a name outside the roots.
+    """
+    stays: set[bytes] = set()
+    goes: set[bytes] = set()
+    tops = tuple(os.path.join(root, b"") for root in marks.roots)
+    for group in marks.groups:
+        if group.redundant and not group.keep:
+            raise UsageError(f"The marks keep no copy of group {group.id}: nothing of them was done.")
+        for files, seen in ((group.keep, stays), (group.redundant, goes)):
+            for name in (name for file in files for name in (*file.real_names, *file.mounted)):
+                if name not in marks.roots and not name.startswith(tops):
+                    raise UsageError(
+                        f"{display.shown(name)} lies outside the folders that were scanned: nothing was done."
+                    )
+                if name in seen and seen is goes:
+                    raise UsageError(f"{display.shown(name)} is marked redundant twice: nothing was done.")
+                seen.add(name)
+    if both := stays & goes:
+        raise UsageError(f"{display.shown(min(both))} is to stay and is redundant too: nothing was done.")
+
+
+class _Places:
+    """Where the names of marks really lie."""
+
+    def __init__(self, roots: Iterable[bytes], target: bytes | None) -> None:
+        self._roots = sorted(((os.path.join(r, b""), r) for r in roots), key=lambda pair: -len(pair[0]))
+        self._real = {root: os.path.realpath(absolute(root)) for _, root in self._roots}
+        self.target = Inside([] if target is None else [target])
+
+    def root_of(self, path: bytes) -> bytes:
+        """Return the innermost root that a path lies below."""
+        return next(root for top, root in self._roots if path == root or path.startswith(top))
+
+    def name(self, path: bytes) -> Name:
+        """Return a name with the folder where it must lie if nothing below the root is a symbolic link."""
+        root = self.root_of(path)
+        if path == root:
+            folder, name = os.path.split(absolute(path))
+            return Name(path, os.path.realpath(folder), name, root)
+        below, name = os.path.split(path[len(os.path.join(root, b"")) :])
+        real = self._real[root]
+        return Name(path, os.path.join(real, below) if below else real, name, root)
+
+
+class _Looked:
+    """A group as the disk has it now: what can stay, what can go, and what neither."""
+
+    def __init__(self, group: MarkedGroup, places: _Places) -> None:
+        self.group, self._places = group, places
+        self.refused: list[Refusal] = []
+        self.already: list[Refusal] = []
+        self.spoilt: list[str] = []  # why keepers do not count
+        self.keepers = [copy for file in group.keep if (copy := self._keeper(file))]
+        self.victims = [copy for file in group.redundant if (copy := self._victim(file))]
+
+    def _keeper(self, file: MarkedFile) -> Copy | None:
+        try:
+            copy = self._look(file)
+        except OSError as error:
+            self.spoilt.append(f"{display.shown(file.path)}: {error.strerror}")
+            return None
+        if reason := self._unfit(copy):
+            self.spoilt.append(f"{display.shown(file.path)} {reason}")
+            return None
+        return copy
+
+    def _victim(self, file: MarkedFile) -> Copy | None:
+        try:
+            copy = self._look(file)
+        except FileNotFoundError:
+            self.already.append(Refusal(file.path, "is gone"))
+            return None
+        except OSError as error:
+            self.refused.append(Refusal(file.path, said(error)))
+            return None
+        if reason := self._unfit(copy):
+            self.refused.append(Refusal(file.path, reason))
+            return None
+        return copy
+
+    def _look(self, file: MarkedFile) -> Copy:
+        names = tuple(map(self._places.name, file.real_names))
+        return Copy(names, looks.at(names[0].real), file.symlinks)
+
+    def _unfit(self, copy: Copy) -> str | None:
+        """Return why a file is neither keeper nor victim, or None."""
+        if copy.seen.is_elsewhere:
+            return "is in a cloud only"
+        if not copy.seen.is_regular:
+            return "is no regular file any more"
+        if copy.seen.size != self.group.size:
+            return "has another size than in the report"
+        if self._places.target.has(copy.names[0].real):
+            return "lies in the target folder"
+        return out_of_the_way(copy.names[0].folder)
+
+
+def _plan_group(plan: Plan, looked: _Looked, guard: _Guard) -> None:
+    """Put what may be done about one group into the plan."""
+    plan.refused += looked.refused
+    plan.already += looked.already
+    own = {copy.identity for copy in looked.keepers}
+    keepers = merged(looked.keepers)
+    stays = aliases.Files(copy.as_seen for copy in keepers)
+    victims = []
+    for victim in merged(looked.victims):
+        if victim.identity in own:
+            plan.already += [Refusal(name.path, "is the same file as a copy that stays") for name in victim.names]
+        elif reason := aliases.SAID if stays.has(victim.as_seen) else _held(victim, guard):
+            plan.refused += [Refusal(name.path, reason) for name in victim.names]
+        else:
+            victims.append(victim)
+    if guard.limits.names_go:
+        keepers = _lasting(keepers, victims, guard, looked.spoilt)
+        stays = aliases.Files(copy.as_seen for copy in keepers)
+    if len(stays) < guard.limits.copies:
+        spoilt = f": {looked.spoilt[0]}" if looked.spoilt else ""
+        reason = f"only {len(stays)} of {guard.limits.copies} copies would stay{spoilt}"
+        plan.refused += [Refusal(name.path, reason) for victim in victims for name in victim.names]
+    elif victims:
+        group = looked.group
+        plan.groups.append(PlannedGroup(group.size, group.algorithm, group.digest, tuple(keepers), tuple(victims)))
+
+
+def _lasting(keepers: list[Copy], victims: list[Copy], guard: _Guard, spoilt: list[str]) -> list[Copy]:
+    """Return the keepers that last as long as the victims would; note why others do not."""
+    in_memory = all(guard.passing.in_memory(victim.names[0].folder, victim.seen.device) for victim in victims)
+    found = []
+    for keeper in keepers:
+        reason = guard.passing.reason(keeper.names[0].folder, keeper.seen.device)
+        if not reason or in_memory:
+            found.append(keeper)
+        else:
+            spoilt.append(f"{display.shown(keeper.path)} {reason}")
+    return found
+
+
+def _held(victim: Copy, guard: _Guard) -> str | None:
+    """Return why a victim is left alone, or None."""
+    limits = guard.limits
+    if victim.identity in guard.kept:
+        return "is to stay elsewhere in the marks"
+    if guard.seen.setdefault(victim.identity, victim.path) != victim.path:
+        return f"is one file with {display.shown(guard.seen[victim.identity])}, which is in another group"
+    for name in victim.names:
+        if reason := guard.rules.refusal(name.real):
+            return reason
+        kind = held_back.kind_of(name.real)
+        if kind is not None and kind not in limits.also:
+            return f"is held back ({kind}): --also {kind} would take it too"
+    if limits.names_go and victim.symlinks and Kind.SYMLINK_TARGETS not in limits.also:
+        return f"is where {len(victim.symlinks)} symbolic links lead (symlink-targets): --also symlink-targets takes it"
+    return None

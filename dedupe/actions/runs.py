@@ -1,0 +1,240 @@
+"""Journals read back: what runs there were, what they did, and what of it has been undone.  Changes nothing.
+
+Of most runs only head and foot are read; those that matter are read whole, when they are asked.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from dedupe.actions import journal
+from dedupe.actions.records import Intent, Outcome, Result
+from dedupe.actions.tally import Refusal
+from dedupe.errors import NothingUsableError
+from dedupe.storage import display
+
+UNDO = "undo"
+_FOOT = 1 << 16  # bytes from the end where a foot is looked for
+_NEVER_PARTED = ("delete", "hardlink")  # verbs whose undoing elsewhere leaves the names as they are
+
+
+@dataclass(slots=True)
+class _Lines:
+    """What the lines of a journal say."""
+
+    intents: dict[int, Intent] = field(default_factory=dict)  # by number; the last of a number counts
+    outcomes: dict[int, Outcome] = field(default_factory=dict)
+    broken: list[int] = field(default_factory=list)  # numbers of lines that are damaged, not torn
+
+
+@dataclass(slots=True)
+class Run:
+    """One journal, as far as it was written; a torn line counts as not written."""
+
+    path: str
+    head: dict[str, Any]
+    foot: dict[str, Any] | None
+    _lines: _Lines | None = None
+
+    @property
+    def name(self) -> str:
+        """Return the name that `dedupe undo` takes."""
+        return os.path.basename(self.path).removesuffix(journal.ENDING)
+
+    @property
+    def action(self) -> str:
+        """Return what the run did."""
+        return str(self.head.get("action", ""))
+
+    @property
+    def started(self) -> str:
+        """Return when it began."""
+        return str(self.head.get("started", ""))
+
+    @property
+    def undoes(self) -> str:
+        """Return the run that this one undoes; empty where it acted."""
+        return str(self.head.get("undoes", ""))
+
+    @property
+    def is_elsewhere(self) -> bool:
+        """Return whether this undo put files into another folder."""
+        return (self.head.get("options") or {}).get("to") is not None
+
+    @property
+    def intents(self) -> dict[int, Intent]:
+        """Return what it was going to do, by number."""
+        return self._whole().intents
+
+    @property
+    def outcomes(self) -> dict[int, Outcome]:
+        """Return how that ended, by number."""
+        return self._whole().outcomes
+
+    @property
+    def broken(self) -> list[int]:
+        """Return the numbers of lines that are damaged: what they said is not known."""
+        return self._whole().broken
+
+    @property
+    def open_intents(self) -> list[Intent]:
+        """Return the intents of which nobody knows how they ended, or where their files lie now."""
+        ended = {n for n, outcome in self.outcomes.items() if outcome.result is not Result.UNKNOWN}
+        return [intent for n, intent in self.intents.items() if n not in ended]
+
+    @property
+    def is_settled(self) -> bool:
+        """Return whether it came to its end, and where all of its files lie is known."""
+        return self.foot is not None and not (self.foot.get("totals") or {}).get("unknown")
+
+    def done(self) -> list[Intent]:
+        """Return the intents that were carried out, in their order."""
+        return [i for n, i in self.intents.items() if n in self.outcomes and self.outcomes[n].result is Result.DONE]
+
+    def count(self) -> int:
+        """Return how many names were acted on."""
+        totals = (self.foot or {}).get("totals")
+        told = totals.get("done") if isinstance(totals, dict) else None
+        return told if isinstance(told, int) else len(self.done())
+
+    def read_again(self) -> None:
+        """Read it anew when it is asked next: more may have been written."""
+        again = read(self.path)
+        self.foot, self._lines = again.foot, None
+
+    def lines(self) -> Iterator[dict[str, Any]]:
+        """Yield all lines that can be read, as they stand.
+
+        Raises:
+            OSError: the journal cannot be read.
+        """
+        for _, line in _objects(self.path):
+            if line is not None:
+                yield line
+
+    def _whole(self) -> _Lines:
+        if self._lines is None:
+            self._lines = _Lines()
+            for number, line in _objects(self.path):
+                if line is None or not _take(self._lines, line):
+                    self._lines.broken.append(number)
+        return self._lines
+
+
+@dataclass(slots=True)
+class Known:
+    """All runs whose journals lie in a folder, the oldest first, and the journals that cannot be read."""
+
+    runs: list[Run] = field(default_factory=list)
+    unreadable: list[Refusal] = field(default_factory=list)
+
+    def named(self, name: str) -> Run | None:
+        """Return a run by its name."""
+        return next((run for run in self.runs if run.name == name), None)
+
+    def acted(self) -> list[Run]:
+        """Return the runs that acted on files, the newest first; undos are none."""
+        return [run for run in reversed(self.runs) if not run.undoes]
+
+    def undos(self, run: Run) -> list[Run]:
+        """Return the undos of a run."""
+        return [other for other in self.runs if other.undoes == run.name]
+
+    def undone(self, run: Run) -> set[int]:
+        """Return the numbers of a run's intents that later undos have taken back.
+
+        A file that was made again in another folder is extra: its old name still is as the run left it.
+        """
+        return {
+            intent.undoes
+            for other in self.undos(run)
+            for intent in other.done()
+            if not (other.is_elsewhere and intent.verb.endswith(_NEVER_PARTED))
+        }
+
+
+def read(path: str) -> Run:
+    """Return what the head and the foot of a journal say.
+
+    Raises:
+        OSError: it cannot be read.
+        ValueError: it is none, or one of another version.
+    """
+    with open(path, "rb") as file:
+        head = _parsed(file.readline(_FOOT))
+        size = file.seek(0, os.SEEK_END)
+        file.seek(max(0, size - _FOOT))
+        last = _parsed(file.read().rstrip(b"\n").rpartition(b"\n")[2])
+    if head is None or head.get("kind") != "head":
+        raise ValueError("it has no head: a run that was killed before it began, or no journal at all")
+    if head.get("schema") != journal.SCHEMA:
+        raise ValueError(f"it is of another version of dedupe ({head.get('schema')!r:.40})")
+    return Run(path, head, last if last is not None and last.get("kind") == "foot" else None)
+
+
+def all_runs(folder: str) -> Known:
+    """Return all runs whose journals lie in a folder.
+
+    Raises:
+        NothingUsableError: the folder is there and cannot be read: what was done is not known.
+    """
+    known = Known()
+    try:
+        names = journal.names(folder)
+    except FileNotFoundError:
+        return known
+    except OSError as error:
+        shown = display.shown_text(folder)
+        raise NothingUsableError(
+            f"The journals in {shown} cannot be read: {error.strerror}. Are they another user's?"
+        ) from error
+    for name in names:
+        path = os.path.join(folder, name)
+        try:
+            known.runs.append(read(path))
+        except OSError as error:
+            known.unreadable.append(Refusal(os.fsencode(path), f"this journal cannot be read: {error.strerror}"))
+        except ValueError as error:
+            if os.path.getsize(path):  # an empty one belongs to a run that began nothing
+                known.unreadable.append(Refusal(os.fsencode(path), f"this journal cannot be read: {error}"))
+    return known
+
+
+def _objects(path: str) -> Iterator[tuple[int, dict[str, Any] | None]]:
+    """Yield the number of each line and what it holds; None for one that is damaged, nothing for one that is torn."""
+    with open(path, "rb") as file:
+        for number, line in enumerate(file, 1):
+            found = _parsed(line)
+            if found is not None or line.endswith(b"}\n"):  # a kill, or a full disk, tears a line before its end
+                yield number, found
+
+
+def _parsed(line: bytes) -> dict[str, Any] | None:
+    try:
+        found = json.loads(line)
+    except (ValueError, RecursionError):  # also of numbers with thousands of digits
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def _take(lines: _Lines, line: dict[str, Any]) -> bool:
+    """Take a line in; return False if it cannot be understood."""
+    try:
+        if line["kind"] == "intent":
+            intent = Intent.from_object(line)
+            lines.intents[intent.n] = intent
+        elif line["kind"] == "outcome":
+            outcome = Outcome.from_object(line)
+            lines.outcomes[outcome.n] = outcome
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError):
+        return False
+    return True
+
+
+def names_of(intents: Iterable[Intent]) -> set[bytes]:
+    """Return all names by which a user may mean intents."""
+    return {name for intent in intents for name in (intent.shown, intent.path)}

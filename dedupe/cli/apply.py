@@ -1,0 +1,126 @@
+"""`dedupe apply`: act on marks, after saying what would happen and asking.  The acting itself is in dedupe.actions."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from dedupe.actions.held_back import MEANINGS, Kind
+from dedupe.actions.rules import Rules
+from dedupe.cli import console, options, rule_options, telling
+from dedupe.cli.exits import Exit
+from dedupe.errors import UsageError
+
+if TYPE_CHECKING:
+    from dedupe.actions.apply import ActionName
+    from dedupe.actions.marks import Marks
+
+_Source = Annotated[
+    str,
+    typer.Argument(
+        metavar="MARKS|REPORT",
+        help="Marks, as the HTML report and `dedupe mark` save them, or a report with rules; - is standard input.",
+    ),
+]
+_Trash = Annotated[bool, typer.Option("--trash", help="Put redundant files into the trash of their volume.")]
+_MoveTo = Annotated[
+    str | None,
+    typer.Option(metavar="DIR", help="Move them to a folder of their volume; the tree below each root is kept."),
+]
+_Reflink = Annotated[
+    bool, typer.Option("--reflink", help="Have them share their blocks with the copy that stays (btrfs, XFS).")
+]
+_Hardlink = Annotated[bool, typer.Option("--hardlink", help="Make their names further names of the copy that stays.")]
+_Delete = Annotated[bool, typer.Option("--delete", help="Remove them; `dedupe undo` copies them back.")]
+_DryRun = Annotated[bool, typer.Option("--dry-run", help="Do all of it, the comparing too, but change nothing.")]
+_Yes = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
+_Copies = Annotated[int, typer.Option(metavar="N", min=1, help="Copies of each group that have to stay.")]
+_Verify = Annotated[bool, typer.Option("--verify", help="Read again from the disk after each act.")]
+_Verbose = Annotated[bool, typer.Option("--verbose", help="Tell of every file, and list undecided groups.")]
+_Also = Annotated[
+    list[Kind] | None,
+    typer.Option(
+        help="Act also on what is held back otherwise: "
+        + "; ".join(f"{kind}: {meaning}" for kind, meaning in MEANINGS.items())
+        + ". May be repeated."
+    ),
+]
+
+
+@console.guarded
+def apply(
+    source: _Source,
+    trash: _Trash = False,
+    move_to: _MoveTo = None,
+    reflink: _Reflink = False,
+    hardlink: _Hardlink = False,
+    delete: _Delete = False,
+    dry_run: _DryRun = False,
+    yes: _Yes = False,
+    copies: _Copies = 1,
+    verify: _Verify = False,
+    also: _Also = None,
+    protect: rule_options.Protect = None,
+    only_in: rule_options.OnlyIn = None,
+    prefer: rule_options.Prefer = None,
+    then: rule_options.ThenOption = None,
+    protect_name: rule_options.ProtectName = None,
+    progress: options.Bars = None,
+    verbose: _Verbose = False,
+) -> Exit:
+    """Get rid of redundant files, each compared once more."""
+    from dedupe.actions import apply as applying
+    from dedupe.actions import journal, summary
+
+    flags = {"trash": trash, "move-to": move_to is not None, "reflink": reflink, "hardlink": hardlink, "delete": delete}
+    order = applying.Order(
+        action=_action([name for name, given in flags.items() if given]),
+        target=None if move_to is None else os.fsencode(move_to),
+        copies=copies,
+        also=also or (),
+        verify=verify,
+        dry_run=dry_run,
+    )
+    asks = not (yes or dry_run)
+    if asks and (source == "-" or sys.stdin is None or not sys.stdin.isatty()):
+        raise UsageError("Nobody can be asked here: look at it with --dry-run, then give --yes.")
+    rules = rule_options.rules_of(protect, protect_name, only_in, prefer, then)
+    prepared = applying.prepare(_marks(source, rules, verbose=verbose), order, journal.default_folder())
+    if prepared.plan.groups:
+        for line in telling.before(summary.of(prepared.plan), order):
+            console.say(line)
+        if asks and console.ask("Type yes to go on: ") != "yes":
+            console.say("dedupe: nothing was done")
+            return Exit.NOTHING
+    tally = applying.carry_out(prepared, console.bars(progress))
+    for line in telling.after(tally, order, verbose=verbose):
+        console.say(line)
+    return telling.exit_of(tally)
+
+
+def _action(given: list[str]) -> ActionName:
+    from dedupe.actions.apply import ActionName
+
+    if len(given) != 1:
+        names = ", ".join(f"--{name}" for name in ActionName)
+        raise UsageError(f"Say what is to be done, by one of {names}.")
+    return ActionName(given[0])
+
+
+def _marks(source: str, rules: Rules, *, verbose: bool) -> Marks:
+    """Return the marks of a file, or those that rules make of a report."""
+    from dedupe.actions import marks
+    from dedupe.actions.rules import mark
+    from dedupe.report.read.loader import load_report
+
+    data = rule_options.content(source)
+    if marks.is_marks(data):
+        if rules:
+            raise UsageError("Marks say already what stays: rules are for a report.")
+        return marks.read(data, source)
+    decided = mark(load_report(data, os.fsencode(source)), rules)
+    rule_options.tell_undecided(decided, verbose=verbose)
+    return decided.marks

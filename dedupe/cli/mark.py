@@ -1,0 +1,86 @@
+"""`dedupe mark`: from a report and rules to marks, which say what is redundant.  Touches no file that they name."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+from collections.abc import Iterable
+from typing import Annotated
+
+import typer
+
+from dedupe.cli import console, rule_options
+from dedupe.cli.exits import Exit
+from dedupe.errors import NothingUsableError, UsageError
+
+_Report = Annotated[
+    str, typer.Argument(metavar="REPORT", help="A JSON report of dedupe, or another finder's; - is standard input.")
+]
+_Output = Annotated[
+    str, typer.Option("--output", metavar="FILE", help="Where the marks go; - is standard output, the default.")
+]
+_Verbose = Annotated[bool, typer.Option("--verbose", help="List the groups that the rules could not decide.")]
+
+
+@console.guarded
+def mark(
+    saved: _Report,
+    protect: rule_options.Protect = None,
+    only_in: rule_options.OnlyIn = None,
+    prefer: rule_options.Prefer = None,
+    then: rule_options.ThenOption = None,
+    protect_name: rule_options.ProtectName = None,
+    output: _Output = "-",
+    verbose: _Verbose = False,
+) -> Exit:
+    """Mark by rules which copies of a report are redundant."""
+    from dedupe.actions import marks, rules
+    from dedupe.report.read.loader import load_report
+
+    wanted = rule_options.rules_of(protect, protect_name, only_in, prefer, then)
+    data = rule_options.content(saved)
+    if marks.is_marks(data):
+        raise UsageError(f"{saved} holds marks already: give the report that they were made from.")
+    decided = rules.mark(load_report(data, os.fsencode(saved)), wanted)
+    rule_options.tell_undecided(decided, verbose=verbose)
+    redundant = sum(len(group.redundant) for group in decided.marks.groups)
+    if output == "-":
+        console.write(marks.write(decided.marks), text=False)
+    else:
+        _save(output, marks.write(decided.marks))
+    files, groups = f"{redundant:,} redundant files", f"{len(decided.marks.groups):,} groups"
+    hint = "" if output == "-" else f": `dedupe apply {output} --trash` acts on them"
+    console.say(f"dedupe: {files} in {groups}{hint}")
+    return Exit.DONE if redundant else Exit.NOTHING
+
+
+def _save(path: str, pieces: Iterable[bytes]) -> None:
+    """Write the marks, whole or not at all; only marks are ever replaced.
+
+    Raises:
+        UsageError: there is a file that holds none.
+        NothingUsableError: they cannot be written.
+    """
+    from dedupe.actions import marks
+
+    target = os.path.realpath(path)
+    try:
+        if os.path.isfile(target):
+            with open(target, "rb") as file:
+                begin = file.read(4096)
+            if begin and not marks.is_marks(begin):
+                raise UsageError(f"{path} is there and holds no marks: name another file to write them to.")
+        handle, temporary = tempfile.mkstemp(prefix=".marks.", suffix=".part", dir=os.path.dirname(target))
+        try:
+            with open(handle, "wb") as file:
+                file.writelines(pieces)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(temporary, target)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                os.unlink(temporary)
+            raise
+    except OSError as error:
+        raise NothingUsableError(f"The marks {path} cannot be written: {error.strerror}.") from error

@@ -1,0 +1,122 @@
+"""What `apply` and `undo` tell before and after, as lines.  Prints nothing itself, and changes nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from dedupe.actions.apply import ActionName, Order
+from dedupe.actions.summary import Summary
+from dedupe.actions.tally import Refusal, Tally, counted
+from dedupe.cli.exits import Exit
+from dedupe.report.units import binary_size
+from dedupe.storage import display
+
+_LISTED = 10  # names of a kind that are listed without --verbose
+_WILL = {
+    ActionName.TRASH: "would go to the trash of their volume",
+    ActionName.MOVE_TO: "would be moved",
+    ActionName.REFLINK: "would share their blocks with a copy that stays",
+    ActionName.HARDLINK: "would become further names of a copy that stays",
+    ActionName.DELETE: "would be removed",
+}
+_DID = {
+    ActionName.TRASH: "put into the trash",
+    ActionName.MOVE_TO: "moved",
+    ActionName.REFLINK: "made to share their blocks",
+    ActionName.HARDLINK: "made further names of a copy that stays",
+    ActionName.DELETE: "removed",
+}
+
+
+def before(summary: Summary, order: Order) -> Iterator[str]:
+    """Yield what is going to happen, and what a user should know about it."""
+    names = f" ({summary.names:,} names)" if summary.names != summary.files else ""
+    where = f" to {display.shown(order.target)}" if order.target is not None else ""
+    yield f"{_files(summary.files)}{names}, {binary_size(summary.bytes)}, {_WILL[order.action]}{where}:"
+    for example in summary.examples:
+        yield f"  {display.shown(example.goes)}"
+        yield f"    stays: {display.shown(example.stays)}"
+    if summary.files > len(summary.examples):
+        yield f"  ... and {summary.files - len(summary.examples):,} more"
+    later = {
+        ActionName.TRASH: " once the trash is emptied",
+        ActionName.MOVE_TO: " once that folder is removed",
+        ActionName.REFLINK: " at most",
+    }.get(order.action, "")
+    for volume, count in summary.freed.items():
+        yield f"On {volume}: {binary_size(count)} would become free{later}."
+    yield from _warnings(summary, order)
+
+
+def _warnings(summary: Summary, order: Order) -> Iterator[str]:
+    if summary.keeps_name and order.action is not ActionName.REFLINK:
+        yield f"Further names elsewhere: {_files(summary.keeps_name)}, which free nothing."
+    if summary.other_dates and order.action is not ActionName.REFLINK:
+        yield f"Other dates than the copies that stay: {_files(summary.other_dates)}."
+    if summary.symlinks and order.action not in (ActionName.REFLINK, ActionName.HARDLINK):
+        yield f"Symbolic links that lead to these, and will lead to nothing: {summary.symlinks:,}."
+    if order.action is ActionName.HARDLINK:
+        yield "Hard links are one file under several names: who edits one of them edits all."
+
+
+def after(tally: Tally, order: Order, *, verbose: bool) -> Iterator[str]:
+    """Yield what came of it."""
+    would = "would be " if order.dry_run else ""
+    yield f"{_names(tally.done)} {would}{_DID[order.action]} ({binary_size(tally.done_bytes)})."
+    if tally.freed:
+        yield f"{binary_size(tally.freed)} became free."
+    yield from _rest(tally, verbose=verbose)
+    if tally.run and tally.done and order.action is not ActionName.REFLINK:
+        yield f"`dedupe undo {tally.run}` takes it back."
+
+
+def after_undo(tally: Tally, *, dry_run: bool, verbose: bool) -> Iterator[str]:
+    """Yield what came of an undo."""
+    if tally.about:
+        yield tally.about
+    if tally.done or not tally.notes:
+        yield f"{_names(tally.done)} {'would be' if dry_run else 'is' if tally.done == 1 else 'are'} as before."
+    yield from _rest(tally, verbose=verbose)
+
+
+def _rest(tally: Tally, *, verbose: bool) -> Iterator[str]:
+    for place in tally.places:
+        yield f"They lie in {place}."
+    yield from tally.notes
+    if tally.already:
+        yield f"Already done: {_names(len(tally.already))}."
+    for word, refusals in (("Refused", tally.refused), ("Failed", tally.failed), ("UNCLEAR", tally.unknown)):
+        yield from _listed(word, refusals, every=verbose or word == "UNCLEAR")
+    if tally.stopped:
+        yield f"Ended early: {tally.stopped}"
+
+
+def _listed(word: str, refusals: Sequence[Refusal], *, every: bool) -> Iterator[str]:
+    """Yield the names that nothing was done about, with reasons; of many only how often each reason was given."""
+    if not refusals:
+        return
+    yield f"{word}: {_names(len(refusals))}."
+    if every or len(refusals) <= _LISTED:
+        for refusal in refusals:
+            yield f"  {display.shown(refusal.path)}: {refusal.reason}"
+        return
+    for reason, count in counted(refusals).items():
+        yield f"  {count:,} x {reason}"
+    yield "  --verbose lists each of them."
+
+
+def exit_of(tally: Tally) -> Exit:
+    """Return the exit code that a run deserves."""
+    if tally.interrupted:
+        return Exit.INTERRUPTED
+    if tally.is_complete:
+        return Exit.DONE if tally.done or tally.already else Exit.NOTHING
+    return Exit.INCOMPLETE if tally.done or tally.already else Exit.NOTHING
+
+
+def _files(count: int) -> str:
+    return "1 file" if count == 1 else f"{count:,} files"
+
+
+def _names(count: int) -> str:
+    return "1 name" if count == 1 else f"{count:,} names"

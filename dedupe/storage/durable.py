@@ -1,0 +1,27 @@
+"""Having what was written to a file on its disk, not only in memory.  Writes no content itself."""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+from contextlib import suppress
+
+# Answers of file systems that offer no such call, and of those that nothing can be written to.
+_NOT_NEEDED = frozenset({errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EROFS, errno.EBADF})
+
+
+def begin(descriptor: int) -> None:
+    """Begin to write an open file to its disk where the system offers that; several then are written together."""
+    if sys.platform == "linux":
+        with suppress(OSError):
+            os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
+
+
+def failure(descriptor: int) -> str:
+    """Return why an open file could not be written to its disk; empty once it lies there."""
+    try:
+        os.fsync(descriptor)
+    except OSError as error:
+        return "" if error.errno in _NOT_NEEDED else error.strerror or str(error)
+    return ""

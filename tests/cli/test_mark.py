@@ -1,0 +1,82 @@
+"""`dedupe mark`: the real program, from a report to marks."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+import dedupe
+from tests.conftest import write
+
+Run = Callable[..., subprocess.CompletedProcess[bytes]]
+
+
+@pytest.fixture
+def report(cli: Run, tmp_path: Path) -> Path:
+    """Return a report of two groups in two folders."""
+    for name in ("a/one", "b/one"):
+        write(tmp_path / "top" / name, b"one" * 1000)
+    for name in ("b/two", "b/too"):
+        write(tmp_path / "top" / name, b"two" * 900)
+    assert cli("scan", "top", "--no-cache", "--output", "r.json").returncode == 0
+    return tmp_path / "r.json"
+
+
+def test_marks_are_written_whole_or_not(cli: Run, report: Path, tmp_path: Path) -> None:
+    """They follow their schema, replace older marks, and never another file."""
+    done = cli("mark", report, "--prefer", "top/a", "--output", "m.json")
+    assert done.returncode == 0
+    assert b"1 group is undecided" in done.stderr
+    assert b"1 redundant files in 1 groups: `dedupe apply m.json --trash`" in done.stderr
+    marks = json.loads((tmp_path / "m.json").read_bytes())
+    schema = (Path(dedupe.__file__).parent / "report/marks-schema.json").read_text(encoding="utf-8")
+    jsonschema.validate(marks, json.loads(schema))
+    assert marks["undecided"] == 1
+    assert [rule["rule"] for rule in marks["rules"]] == ["prefer"]
+    assert cli("mark", report, "--then", "newest", "--output", "m.json").returncode == 0
+    refused = cli("mark", report, "--then", "newest", "--output", "r.json")
+    assert (refused.returncode, refused.stderr.count(b"\n")) == (2, 1)
+    assert b"holds no marks" in refused.stderr
+
+
+def test_undecided_groups_are_listed(cli: Run, report: Path) -> None:
+    """With --verbose, each with its files."""
+    done = cli("mark", report, "--prefer", "top/a", "--verbose")
+    assert b"too" in done.stderr
+    assert b"--verbose lists" not in done.stderr
+    assert json.loads(done.stdout)["schema"] == "dedupe-marks/1"
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ((), b"No rule says"),
+        (("--protect", "nowhere"), b"--protect nowhere matches no file"),
+        (("--only-in", "top/c"), b"matches no file"),
+        (("--protect-name", "*.psd"), b"matches no file"),
+        (("--then", "largest"), b"largest"),
+    ],
+)
+def test_rules_that_cannot_be_meant(cli: Run, report: Path, options: tuple[str, ...], words: bytes) -> None:
+    """Exit 2, one sentence, no marks."""
+    done = cli("mark", report, *options)
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert words in done.stderr
+    assert b"Traceback" not in done.stderr
+
+
+def test_nothing_redundant_is_exit_1(cli: Run, report: Path) -> None:
+    """So that a script notices."""
+    assert cli("mark", report, "--protect", "top").returncode == 1
+
+
+def test_marks_are_no_report(cli: Run, report: Path) -> None:
+    """They say already what stays."""
+    cli("mark", report, "--then", "newest", "--output", "m.json")
+    assert b"holds marks already" in cli("mark", "m.json", "--then", "newest").stderr
+    assert cli("mark", "gone.json", "--then", "newest").returncode == 1
