@@ -15,19 +15,22 @@ from dedupe.actions import afterwards, looks
 from dedupe.actions.action import Action, Item, NewKeeperError, PlaceTakenError
 from dedupe.actions.delete import make_again
 from dedupe.actions.holding import Folders, Held, RefusedError
+from dedupe.actions.intents import Intents
 from dedupe.actions.interrupts import Deferred
 from dedupe.actions.journal import Journal
 from dedupe.actions.keepers import GONE, Keepers
+from dedupe.actions.looks import Look
 from dedupe.actions.records import Intent, Outcome, Result
 from dedupe.actions.reflink import AlreadySharedError
 from dedupe.actions.tally import Refusal, Tally
 from dedupe.actions.words import said, why
 from dedupe.errors import NothingUsableError
-from dedupe.storage import display, metadata, volumes
+from dedupe.storage import display
 from dedupe.storage.rename import sync_folder
 
 LOOKED = "the copy that stays was not there any more when this one was set aside: it was put back"
 DISTURBED = "changed, or was opened for writing, after it was compared"
+MOVED = "changed, or was opened for writing, while it was set aside: it was put back"
 NEW_KEEPER = "its copy has as many names as its volume allows: this one takes the names of the next ones"
 
 
@@ -53,6 +56,8 @@ class _Progress:
 
     done: int = 0
     failed: bool = False
+    seen: Look | None = None  # as our act on its last name left it
+    begun: bool = False  # a name was, or may have been, set aside
 
 
 @dataclass(slots=True, eq=False)
@@ -68,7 +73,7 @@ class Acting:
     _n: int = 0
     _keepers: Keepers = field(init=False)
     _names: dict[Held, _Progress] = field(default_factory=dict)
-    _volumes: dict[int, volumes.Volume] = field(default_factory=dict)
+    _intents: Intents = field(default_factory=Intents)
 
     def __post_init__(self) -> None:
         """Begin to look after what stays."""
@@ -138,33 +143,7 @@ class Acting:
         self.tally.refused.append(Refusal(item.name.path, said(error)))
 
     def _intent(self, proven: Proven, item: Item) -> Intent:
-        victim, name = item.victim, item.name
-        device = victim.seen.device
-        if device not in self._volumes:
-            self._volumes[device] = volumes.locate(name.folder, device).volume
-        volume = self._volumes[device]
-        return Intent(
-            n=item.n,
-            verb=self.action.verb,
-            path=name.real,
-            shown=name.path,
-            size=victim.seen.size,
-            algorithm=proven.algorithm,
-            digest=proven.digest,
-            device=device,
-            inode=victim.seen.inode,
-            modified_ns=victim.seen.modified_ns,
-            metadata=metadata.to_json(metadata.of(victim.descriptor)),
-            names=len(victim.copy.names),
-            nlink=victim.seen.nlink,
-            keeper=item.keeper.name.real,
-            keeper_inode=item.keeper.seen.inode,
-            target=item.target,
-            temporary=item.aside.name if self.action.has_aside else None,
-            info=item.info,
-            file_system=volume.file_system,
-            volume=volume.id,
-        )
+        return self._intents.of(self.action, item, proven.algorithm, proven.digest)
 
     def _one(self, proven: Proven, item: Item, journal: Journal) -> None:
         """Act on one name, and write down how it ended."""
@@ -194,28 +173,38 @@ class Acting:
 
     def _tried(self, proven: Proven, item: Item, journal: Journal) -> Outcome:
         """Set aside, look, and commit or put back."""
+        progress = self._names[item.victim]
+        progress.begun = False
         try:
-            if not self._names[item.victim].done and not item.victim.is_undisturbed():
+            own = afterwards.own_bytes(item, self._intents.file_system(item.victim))
+            item.keeper = proven.keepers[0]
+            self._keepers.settle(proven.keepers)
+            if not item.victim.is_undisturbed(progress.seen):
                 raise RefusedError(DISTURBED)
             if not self._keepers.stand(proven.keepers):
                 raise RefusedError(GONE)
-            item.keeper = proven.keepers[0]
-            self._keepers.settle(proven.keepers)
+            progress.begun = True
             self._aside(proven, item, journal)
-            if not (self._keepers.stand(proven.keepers) and item.victim.is_at(*self.action.whereabouts(item))):
+            moved = item.victim.look()
+            self._note(proven, item.keeper)
+            if not self._keepers.stand(proven.keepers):
                 raise RefusedError(LOOKED)
-            own = afterwards.own_bytes(item, self._volumes[item.victim.seen.device].file_system)
+            if not (item.victim.is_undisturbed(moved) and item.victim.is_at(*self.action.whereabouts(item))):
+                raise RefusedError(MOVED)
             self.action.commit(item)
         except NewKeeperError:
             copy = item.victim.copy
             proven.keepers[0] = replace(item.victim, copy=copy._replace(names=(item.name,)))
-            return self._taken_back(item, Result.REFUSED, NEW_KEEPER, None)
+            outcome = self._taken_back(proven, item, Result.REFUSED, NEW_KEEPER, None)
+            self._note(proven, item.victim)
+            return outcome
         except RefusedError as error:
-            return self._taken_back(item, Result.REFUSED, str(error), None)
+            return self._taken_back(proven, item, Result.REFUSED, str(error), None)
         except OSError as error:
-            return self._taken_back(item, Result.FAILED, why(error, item.victim.descriptor), error.errno)
+            return self._taken_back(proven, item, Result.FAILED, why(error, item.victim.descriptor), error.errno)
         if self.action.names_go and self.action.has_aside and not self._keepers.stand(proven.keepers):
             return self._made_again(proven, item)
+        progress.seen = afterwards.left(item)
         inode = 0 if self.action.names_go else item.keeper.seen.inode
         reason = afterwards.complaint(self.action, item, proven.algorithm, proven.digest) if self.verify else ""
         freed = afterwards.freed(self.action, item, own)
@@ -223,17 +212,19 @@ class Acting:
 
     def _aside(self, proven: Proven, item: Item, journal: Journal) -> None:
         """Set a name aside; where somebody took its place meanwhile, another is chosen and journalled first."""
-        try:
-            while True:
-                try:
-                    self.action.aside(item)
-                except PlaceTakenError:
-                    self.action.prepare(item)
-                    journal.intend([self._intent(proven, item)])
-                else:
-                    return
-        finally:
-            self._keepers.note_links(item)
+        while True:
+            try:
+                self.action.aside(item)
+            except PlaceTakenError:
+                self.action.prepare(item)
+                journal.intend([self._intent(proven, item)])
+            else:
+                return
+
+    def _note(self, proven: Proven, held: Held) -> None:
+        """Take over what our own links did to a file."""
+        if self.action.links:
+            self._keepers.note(held, proven.algorithm, proven.digest)
 
     def _made_again(self, proven: Proven, item: Item) -> Outcome:
         """Return the outcome of a name whose keeper went away between the last look and the removal."""
@@ -246,19 +237,20 @@ class Acting:
         lost = f", without its {', its '.join(left)}" if left else ""
         return Outcome(n=item.n, result=Result.REFUSED, reason=f"{reason}: it was made again{lost}")
 
-    def _taken_back(self, item: Item, result: Result, reason: str, code: int | None) -> Outcome:
+    def _taken_back(self, proven: Proven, item: Item, result: Result, reason: str, code: int | None) -> Outcome:
         """Return the outcome of a name that was not acted on, after looking at both places that it can be at."""
         problem = ""
         try:
-            if not item.victim.is_at(*item.here):
+            if not item.victim.is_at(*item.here) or self._is_aside(item):
                 self.action.back(item)
         except OSError as error:
             problem = said(error)
-        finally:
-            self._keepers.note_links(item)
+        if self._names[item.victim].begun:
+            self._note(proven, item.keeper)
         if item.victim.is_at(*item.here):
-            if problem and self.action.has_aside and looks.is_there(*item.aside):
-                reason = f"{reason}; {display.shown(item.aside.name)} stays beside it: remove that name"
+            if self._is_aside(item):  # a later run looks whether it can be removed by then
+                reason = f"{reason}; {display.shown(item.aside.name)} stays beside it ({problem}): remove that name"
+                result = Result.UNKNOWN
             return Outcome(n=item.n, result=result, reason=reason, errno=code)
         place = self.action.whereabouts(item)
         if not item.victim.is_at(*place):
@@ -267,6 +259,10 @@ class Acting:
         where = item.target or os.path.join(item.name.folder, place.name)
         reason = f"{reason}; it could not be put back ({problem}) and lies at {display.shown(where)}"
         return Outcome(n=item.n, result=Result.UNKNOWN, reason=reason, errno=code)
+
+    def _is_aside(self, item: Item) -> bool:
+        """Return whether something has the name that is ours for the time of the act."""
+        return self.action.has_aside and looks.is_there(*item.aside)
 
     def _count(self, item: Item) -> None:
         progress = self._names[item.victim]

@@ -6,6 +6,7 @@ Changes nothing.
 from __future__ import annotations
 
 from dedupe.actions.action import Action, Item
+from dedupe.actions.looks import Look
 from dedupe.actions.reread import reads_as
 from dedupe.storage import file_systems, sharing
 
@@ -20,11 +21,20 @@ def own_bytes(item: Item, file_system: str) -> int:
     return item.victim.seen.on_disk
 
 
+def left(item: Item) -> Look | None:
+    """Return how our act on one name of a victim left it for the next one; None where the system does not tell."""
+    try:
+        return item.victim.look()
+    except OSError:
+        return None
+
+
 def freed(action: Action, item: Item, own: int) -> int:
     """Return the bytes that became free: where names go for good, once the last one of a file has gone."""
     if item.gained is not None:
         return item.gained
-    if action.verb not in ("delete", "hardlink") or item.victim.look().nlink > 0:
+    seen = left(item)
+    if action.verb not in ("delete", "hardlink") or seen is None or seen.nlink > 0:
         return 0
     return own
 

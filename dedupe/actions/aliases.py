@@ -31,7 +31,7 @@ def one_file(a: Seen, b: Seen) -> bool:
         return True
     if a.look.device == b.look.device or _dates(a.look) != _dates(b.look):
         return False
-    return _may_show_others(a) or _may_show_others(b)
+    return may_show_others(a) or may_show_others(b)
 
 
 class Files:
@@ -67,7 +67,8 @@ def _dates(look: Look) -> tuple[int, int, int]:
     return look.size, look.modified_ns, look.changed_ns
 
 
-def _may_show_others(seen: Seen) -> bool:
+def may_show_others(seen: Seen) -> bool:
+    """Return whether a file may be one of another mount, and be changed by way of that."""
     try:
         kind = volumes.locate(seen.folder, seen.look.device).volume.file_system
     except OSError:

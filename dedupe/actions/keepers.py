@@ -8,12 +8,15 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Sequence
 
-from dedupe.actions.action import Action, Item
+from dedupe.actions.action import Action
 from dedupe.actions.holding import Held, RefusedError
 from dedupe.actions.looks import Look
+from dedupe.actions.reread import digest_of
 from dedupe.storage import durable
 
 _RECENT = 900  # seconds after which the system has written a file to the disk by itself, on a sleepy laptop too
+_TICK = 0.02  # seconds after which another change has another time; file systems count in steps of up to 10 ms
+_SECOND = 1_000_000_000  # ns; a time without a fraction is of a file system that counts in seconds
 GONE = "the copy that stays is not there any more, or changed after it was compared"
 
 
@@ -28,20 +31,26 @@ class Keepers:
     def __init__(self, action: Action, copies: int) -> None:
         self._action, self._copies = action, max(1, copies)
         self._seen: dict[tuple[int, int], Look] = {}  # files as our own links left them
+        self._lost: set[tuple[int, int]] = set()  # files that cannot be counted on any more, whatever they look like
         self._failures: dict[tuple[int, int], str] = {}  # of those that had to be written to the disk
 
     def begin(self, keepers: Iterable[Held]) -> None:
         """Begin with the keepers of a batch."""
-        self._seen, self._failures = {}, {}
+        self._seen, self._failures, self._lost = {}, {}, set()
         if self._action.has_aside:
             for keeper in keepers:
                 if _is_young(keeper.seen):
                     durable.begin(keeper.descriptor)
 
     def stand(self, keepers: Sequence[Held]) -> bool:
-        """Return whether as many as have to stay are there by their paths, as they were when they were read."""
-        there = sum(keeper.is_by_its_path(self._seen.get(keeper.identity, keeper.seen)) for keeper in keepers)
-        return there >= self._copies
+        """Return whether as many as have to stay are there by their paths, as they were when they were read.
+
+        One that was not there once, or had changed, counts for none of the others that it was compared with either.
+        """
+        for keeper in keepers:
+            if not keeper.is_by_its_path(self._expected(keeper)):
+                self._lost.add(keeper.identity)
+        return sum(keeper.identity not in self._lost for keeper in keepers) >= self._copies
 
     def settle(self, keepers: Sequence[Held]) -> None:
         """Have keepers that were made or written a moment ago on the disk, before the only other copy of them goes.
@@ -57,13 +66,38 @@ class Keepers:
             if reason := self._failures.get(keeper.identity):
                 raise RefusedError(f"the copy that stays could not be written to its disk: {reason}")
 
-    def note_links(self, item: Item) -> None:
-        """Remember files as our own links left them: names and times of change moved, and nothing else may have."""
-        if self._action.links:
-            for held in (item.keeper, item.victim):
-                now = held.look()
-                if now.is_as(held.seen):
-                    self._seen[held.identity] = now
+    def note(self, held: Held, algorithm: str, digest: bytes) -> None:
+        """Take over how our own links left a file, once it is certain that nobody wrote to it meanwhile.
+
+        Its time of change, which would tell that, was moved by us: a lease that still stands tells it, and where there
+        is none the file is read again.
+        """
+        if held.identity in self._lost:
+            return
+        try:
+            seen = self._proven_again(held, algorithm, digest)
+        except OSError:
+            seen = None
+        if seen is None:
+            self._lost.add(held.identity)
+        else:
+            self._seen[held.identity] = seen
+
+    def _proven_again(self, held: Held, algorithm: str, digest: bytes) -> Look | None:
+        """Return a look at a file that has the content that was compared; None if that is not so."""
+        now = held.look()
+        if not now.is_as(held.seen):
+            return None
+        if now.is_untouched_since(self._expected(held)) or held.is_guarded():
+            return now
+        # What is written in the same tick of the clock as our link would not move the time of change any more.
+        time.sleep(_TICK if now.changed_ns % _SECOND else 1 + _TICK)
+        if digest_of(held.descriptor, algorithm) != digest:
+            return None
+        return now if held.is_undisturbed(now) else None
+
+    def _expected(self, held: Held) -> Look:
+        return self._seen.get(held.identity, held.seen)
 
 
 def _is_young(seen: Look) -> bool:

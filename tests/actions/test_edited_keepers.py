@@ -1,0 +1,201 @@
+"""Files that are edited in place while they are acted on, size and date kept: no content is lost, lease or none."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dedupe.actions import engine, holding, keepers
+from dedupe.actions.acting import Acting
+from dedupe.actions.action import Action
+from dedupe.actions.apply import ActionName
+from dedupe.actions.delete import Delete
+from dedupe.actions.hardlink import Hardlink
+from dedupe.actions.marks import MarkedFile
+from dedupe.actions.move_to import MoveTo
+from dedupe.actions.trash import ToTrash
+from tests.actions.common import ON_LINUX, act, content, contents, copies, reasons
+from tests.cases.common import need_root
+from tests.conftest import need
+
+pytestmark = ON_LINUX
+CLASSES: dict[ActionName, type[Action]] = {
+    ActionName.MOVE_TO: MoveTo,
+    ActionName.DELETE: Delete,
+    ActionName.HARDLINK: Hardlink,
+    ActionName.TRASH: ToTrash,
+}
+
+
+@contextmanager
+def no_lease(_: int) -> Iterator[bool]:
+    """Stand for a file system that lends no files, and for files of other owners."""
+    yield False
+
+
+def edit(path: Path) -> None:
+    """Change a file in place and put its date back, as taggers of music do."""
+    kept = path.stat()
+    with path.open("r+b") as file:
+        file.write(b"edited")
+    os.utime(path, ns=(kept.st_atime_ns, kept.st_mtime_ns))
+
+
+def after_first(usual: Callable[..., None], then: Callable[[], None]) -> Callable[..., None]:
+    """Return a step that is followed by something else the first time."""
+    times = []
+
+    def step(self: Action, item: object) -> None:
+        usual(self, item)
+        times.append(item)
+        if len(times) == 1:
+            then()
+
+    return step
+
+
+@pytest.fixture(params=CLASSES)
+def action(request: pytest.FixtureRequest) -> ActionName:
+    """Return each action that makes names go or mean something else, in turn."""
+    found: ActionName = request.param
+    return found
+
+
+@pytest.mark.parametrize("count", [2, 3])
+@pytest.mark.parametrize("also", [[], ["b0"]])
+def test_a_keeper_that_was_edited_costs_no_content(
+    tmp_path: Path, journal: Path, action: ActionName, count: int, also: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither for the first of its group nor for the others, though the first was refused already."""
+    top = tmp_path / "top"
+    marks = copies(top, {"one": (["a"], [f"b{n}" for n in range(count)])})
+    usual = engine.Engine._flush
+    monkeypatch.setattr(holding.lease, "read_lease", no_lease)
+    monkeypatch.setattr(engine.Engine, "_flush", lambda self: ([edit(top / n) for n in ("a", *also)], usual(self)))
+    tally = act(marks, action, journal, target=tmp_path / "target")
+    assert (tally.done, len(reasons(tally))) == (0, count)
+    assert (top / f"b{count - 1}").read_bytes() == content("one")
+
+
+@pytest.mark.parametrize("count", [1, 2, 3])
+@pytest.mark.parametrize("also", [[], ["b0"]])
+def test_a_keeper_that_is_edited_in_the_act_costs_no_content(
+    tmp_path: Path, journal: Path, action: ActionName, count: int, also: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Right after our own link moved its time of change, which says nothing any more then."""
+    top = tmp_path / "top"
+    marks = copies(top, {"one": (["a"], [f"b{n}" for n in range(count)])})
+    held = {(top / f"b{n}").stat().st_ino for n in range(count) if f"b{n}" not in also}
+    monkeypatch.setattr(holding.lease, "read_lease", no_lease)
+
+    def edit_all() -> None:
+        edit(top / "a")
+        for path in [
+            *top.iterdir(),
+            *tmp_path.rglob("target/**/*"),
+            *Path(os.environ["XDG_DATA_HOME"]).rglob("Trash/files/*"),
+        ]:
+            if also and path.is_file() and path.stat().st_ino not in held and path.name != "a":
+                edit(path)
+
+    each = CLASSES[action]
+    monkeypatch.setattr(each, "aside", after_first(each.aside, edit_all))
+    tally = act(marks, action, journal, target=tmp_path / "target")
+    assert (tally.done, len(reasons(tally))) == (0, count)
+    assert [n for n in range(count) if (top / f"b{n}").read_bytes() != content("one")] == [0] * len(also)
+
+
+def test_a_victim_that_is_edited_in_the_act_stays(
+    tmp_path: Path, journal: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What somebody wrote into it while the copy that stays was read again is not removed."""
+    top = tmp_path / "top"
+    marks = copies(top, {"one": (["a"], ["b"])})
+    monkeypatch.setattr(holding.lease, "read_lease", no_lease)
+    usual = keepers.Keepers.note
+
+    def note(self: keepers.Keepers, *of: Any) -> None:
+        usual(self, *of)
+        for path in top.glob(".dedupe-*"):
+            edit(path)
+
+    monkeypatch.setattr(keepers.Keepers, "note", note)
+    tally = act(marks, ActionName.HARDLINK, journal)
+    assert (tally.done, len(reasons(tally))) == (0, 1)
+    assert (top / "b").read_bytes()[:6] == b"edited"
+    assert (top / "a").read_bytes() == content("one")
+
+
+def test_a_victim_that_is_edited_between_its_names_stays(
+    tmp_path: Path, journal: Path, action: ActionName, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Our own act moved its time of change when the first name went: another change is seen all the same."""
+    top = tmp_path / "top"
+    marks = copies(top, {"one": (["a"], ["b"])})
+    os.link(top / "b", top / "c")
+    (group,) = marks.groups
+    marks = replace(
+        marks, groups=[replace(group, redundant=(MarkedFile(os.fsencode(top / "b"), (os.fsencode(top / "c"),)),))]
+    )
+    monkeypatch.setattr(holding.lease, "read_lease", no_lease)
+    usual = Acting._one
+
+    def one(self: Acting, *of: Any) -> None:
+        usual(self, *of)
+        if not (top / "b").exists() or (top / "b").stat().st_nlink == 2:
+            edit(top / "c")
+
+    monkeypatch.setattr(Acting, "_one", one)
+    tally = act(marks, action, journal, target=tmp_path / "target")
+    assert (tally.done, len(reasons(tally))) == (1, 1)
+    assert (top / "c").read_bytes()[:6] == b"edited"
+
+
+ORDINARY = """
+import json, sys
+from pathlib import Path
+from dedupe.actions import engine
+from dedupe.actions.apply import ActionName
+from tests.actions.common import act, copies, reasons
+from tests.actions.test_edited_keepers import edit, make_anothers
+
+top, edited = Path(sys.argv[1]), sys.argv[2:]
+marks = copies(top, {"one": (["a"], ["b0", "b1", "b2"])})
+make_anothers(top)
+usual = engine.Engine._flush
+engine.Engine._flush = lambda self: ([edit(top / name) for name in edited], usual(self))
+tally = act(marks, ActionName.HARDLINK, top.parent / "journal")
+print(json.dumps([tally.done, reasons(tally)]))
+"""
+
+
+def make_anothers(top: Path) -> None:
+    """Give a tree to another user, so that a user without rights over leases gets none."""
+    for path in (*top.iterdir(), top):
+        os.chown(path, 1000, 1000)
+
+
+@pytest.mark.parametrize("edited", [[], ["a"], ["a", "b0"]])
+def test_who_gets_no_lease_loses_nothing(tmp_path: Path, edited: list[str]) -> None:
+    """A real user who does not own the files: what nobody edited is linked, and an edited keeper takes no names."""
+    need_root()
+    need(shutil.which("setpriv"), "setpriv of util-linux")
+    command = ["setpriv", "--bounding-set=-lease", "--inh-caps=-lease", sys.executable, "-c", ORDINARY]
+    answer = subprocess.run(
+        [*command, tmp_path / "top", *edited], capture_output=True, text=True, check=False, timeout=60
+    )
+    assert answer.returncode == 0, answer.stderr
+    done, told = json.loads(answer.stdout)
+    assert (done, len(told)) == ((0, 3) if edited else (3, 0)), told
+    assert hashlib.sha256(content("one")).digest() in contents(tmp_path / "top")
