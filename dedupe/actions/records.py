@@ -101,7 +101,7 @@ class Intent:
             path=_exact(line, "path"),
             shown=_exact(line, "shown"),
             size=int(line["size"]),
-            algorithm=str(line["algorithm"]),
+            algorithm=_word(line["algorithm"]),
             digest=bytes.fromhex(line["digest"]),
             device=int(line["device"]),
             inode=int(line["inode"]),
@@ -152,6 +152,12 @@ class Outcome:
             freed=int(line.get("freed", 0)),
             inode=int(line.get("inode", 0)),
         )
+
+
+def _word(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError("no word")
+    return value
 
 
 def _exact(line: dict[str, Any], key: str) -> bytes:

@@ -16,7 +16,7 @@ from dedupe.actions.holding import Folders, RefusedError
 from dedupe.actions.looks import Look
 from dedupe.actions.places import GoneError, Place, check_volume, look_at, place
 from dedupe.actions.records import Intent, Outcome, Result
-from dedupe.actions.restoring import put_over
+from dedupe.actions.restoring import UNKNOWN_DIGEST, put_over
 from dedupe.actions.trash_slots import tells_of
 from dedupe.actions.words import said
 from dedupe.errors import BackendError
@@ -40,7 +40,9 @@ def outcome_of(run: str, intent: Intent, folders: Folders) -> Outcome:
         case.drop_second_names()
         outcome = _HOW[intent.verb.removeprefix("undo-")](case)
         case.drop_notes()
-    except (RefusedError, GoneError, BackendError) as error:
+    except BackendError:
+        return _unknown(intent, UNKNOWN_DIGEST)
+    except (RefusedError, GoneError) as error:
         return _unknown(intent, said(error))
     return outcome
 

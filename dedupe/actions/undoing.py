@@ -18,7 +18,7 @@ from dedupe.actions.interrupts import Deferred
 from dedupe.actions.journal import Journal
 from dedupe.actions.places import Place, check_volume, existing, place, volume_of
 from dedupe.actions.records import Intent, Outcome, Result
-from dedupe.actions.restoring import CHANGED, copy_to, put_over
+from dedupe.actions.restoring import CHANGED, UNKNOWN_DIGEST, copy_to, put_over
 from dedupe.actions.runs import Known, Run
 from dedupe.actions.settling import forget_info
 from dedupe.actions.tally import Refusal, Tally
@@ -138,7 +138,10 @@ class Undoing:
                 self.tally.failed.append(Refusal(intent.path, reason))
             elif intent.target is None and before.nlink > before.names:
                 self._parted += 1
-        except (RefusedError, BackendError) as error:
+        except BackendError:
+            outcome = Outcome(n=intent.n, result=Result.REFUSED, reason=UNKNOWN_DIGEST)
+            self.tally.refused.append(Refusal(intent.shown, UNKNOWN_DIGEST))
+        except RefusedError as error:
             outcome = Outcome(n=intent.n, result=Result.REFUSED, reason=str(error))
             self.tally.refused.append(Refusal(intent.shown, str(error)))
         except OSError as error:
