@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 
 from dedupe.actions import journal
 from dedupe.actions.holding import Folders
-from dedupe.actions.records import Result
-from dedupe.actions.runs import Run
+from dedupe.actions.records import Outcome, Result
+from dedupe.actions.runs import Known, Run
 from dedupe.actions.settling import outcome_of
 from dedupe.actions.tally import Refusal
 from dedupe.actions.words import said
@@ -47,9 +47,14 @@ class Settled:
 
 
 def settle_all(runs: Iterable[Run]) -> Settled:
-    """Put back what killed runs left in the middle; the runs are brought up to date."""
+    """Put back what killed runs left in the middle; the runs are brought up to date.
+
+    Args:
+        runs: the oldest first, with their undos.
+    """
     found = Settled()
-    for run in runs:
+    known = Known(list(runs))
+    for run in reversed(known.runs):  # an undo before the run that it takes back
         if run.is_settled:
             continue
         try:
@@ -58,7 +63,7 @@ def settle_all(runs: Iterable[Run]) -> Settled:
                     continue  # at work, or being settled by another
                 run.read_again()
                 if not run.is_settled:
-                    one = _settle(run, descriptor)
+                    one = _settle(run, descriptor, known.undone(run))
                     found.put_back += one.put_back
                     found.left += one.left
                     found.by_run[run.name] = one.by_run[run.name]
@@ -72,8 +77,8 @@ def unsettled(runs: Iterable[Run]) -> int:
     return sum(len(run.open_intents) for run in runs if not run.is_settled and not journal.is_alive(run.path))
 
 
-def _settle(run: Run, descriptor: int) -> Settled:
-    """Put back what one killed run left in the middle, newest first."""
+def _settle(run: Run, descriptor: int, undone: Collection[int]) -> Settled:
+    """Put back what one killed run left in the middle, newest first; what is undone lies elsewhere by now."""
     found = Settled()
     found.by_run[run.name] = left = []
     outcomes = []
@@ -82,7 +87,10 @@ def _settle(run: Run, descriptor: int) -> Settled:
     try:
         for intent in reversed(run.open_intents):
             try:
-                outcome = outcome_of(run.name, intent, folders)
+                if intent.n in undone:
+                    outcome = Outcome(n=intent.n, result=Result.DONE, reason="an undo put it elsewhere")
+                else:
+                    outcome = outcome_of(run.name, intent, folders)
             except OSError as error:  # a later run looks again
                 is_settled = False
                 where = f"run {run.name} of {run.started} was killed while it acted on it"

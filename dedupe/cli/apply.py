@@ -89,14 +89,16 @@ def apply(
         raise UsageError("Nobody can be asked here: look at it with --dry-run, then give --yes.")
     rules = rule_options.rules_of(protect, protect_name, only_in, prefer, then)
     prepared = applying.prepare(_marks(source, rules, verbose=verbose), order, journal.default_folder())
+    for note in prepared.notes:  # what became of a run that was killed is done, whatever the answer
+        console.say(note)
     if prepared.plan.groups:
         for line in telling.before(summary.of(prepared.plan), order):
             console.say(line)
         if asks and console.ask("Type yes to go on: ") != "yes":
-            console.say("dedupe: nothing was done")
+            console.say("dedupe: nothing more was done" if prepared.notes else "dedupe: nothing was done")
             return Exit.NOTHING
     tally = applying.carry_out(prepared, console.bars(progress))
-    for line in telling.after(tally, order, verbose=verbose):
+    for line in telling.after(tally, order, verbose=verbose, told=prepared.notes):
         console.say(line)
     return telling.exit_of(tally)
 
