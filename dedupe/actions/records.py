@@ -184,8 +184,8 @@ def _check(intent: Intent) -> None:
             raise ValueError("a path that names no file")
     if (intent.target is None) == (verb in _MOVING):
         raise ValueError("a target that is missing, or of no use")
-    if intent.temporary is None and verb in _REPLACING:
-        raise ValueError("no temporary name")
+    if (intent.temporary is None) == (verb in _REPLACING):
+        raise ValueError("a temporary name that is missing, or of no use")
     if intent.temporary is not None and not is_temporary(intent.temporary):
         raise ValueError("a temporary name that is none of ours")
 

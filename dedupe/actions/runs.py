@@ -193,7 +193,7 @@ def read(path: str) -> Run:
     """
     head, foot = _ends(path)
     if head is not None and head.get("kind") == "head" and head.get("schema") != journal.SCHEMA:
-        raise ValueError(f"it is of another version of dedupe ({head.get('schema')!r:.40})")
+        raise ValueError(f"another version of dedupe wrote it ({head.get('schema')!r:.40}): run this with that one")
     if head is None or not _is_head(head):
         raise HeadlessError("it has no head: a run that was killed before it began, a damaged journal, or none at all")
     return Run(path, head, foot)
@@ -259,7 +259,8 @@ def _add(known: Known, path: str) -> None:
     except FileNotFoundError:
         raise
     except OSError as error:
-        known.unreadable.append(Refusal(os.fsencode(path), f"this journal cannot be read: {error.strerror}"))
+        whose = " (run this as its owner)" if isinstance(error, PermissionError) else ""
+        known.unreadable.append(Refusal(os.fsencode(path), f"this journal cannot be read: {error.strerror}{whose}"))
     except ValueError as error:
         if _began_nothing(path):
             return

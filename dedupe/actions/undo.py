@@ -58,12 +58,14 @@ def undo(wish: Wish, folder: str, progress: Progress) -> Tally:
         told = f"this journal is damaged in line {lines}: what it said there is not known"
         tally.unknown.append(Refusal(os.fsencode(run.path), told))
     intents = _wanted(run, known, wish, tally)
-    if run.action == "reflink":
+    if any(intent.verb == "reflink" for intent in run.intents.values()):
         tally.notes.append("Sharing blocks needs no undoing: names, contents and metadata are what they were.")
-        intents = []
+        intents = [intent for intent in intents if intent.verb != "reflink"]
     if not intents:
         tally.notes += _before(run, known)
         return tally
+    if wish.to is not None:
+        tally.places.append(display.shown(absolute(wish.to)))
     undoing = Undoing(run, known, wish.to, tally, progress)
     progress.begin("undo", len(intents))
     try:
@@ -152,12 +154,10 @@ def _last(known: Known, files: Sequence[bytes]) -> Run | None:
         run = next((run for run in known.acted() if run.is_at_work or run.count() or run.intents), None)
     last = known.unreadable[-1] if known.unreadable else None
     if last is not None and (run is None or run.name < runs.name_of(last.path)):
-        older = (
-            "" if run is None else f"; `dedupe undo {run.name}` takes back the one before ({run.action}, {run.started})"
-        )
+        older = f" `dedupe undo {run.name}` takes back one before: {run.action}, {run.started}." if run else ""
         raise UsageError(
-            f"{display.shown(last.path)}: {last.reason}. What the last run did is not known, and nothing was undone: "
-            f"run this as the journal's owner, or name a run{older}."
+            f"{display.shown(last.path)}: {last.reason}. What the last run did is not known, so nothing was undone: "
+            f"name a run.{older}"
         )
     if files and run is None:
         every = set().union(*(_meant(other, files) for other in known.acted()))

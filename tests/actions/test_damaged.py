@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import tempfile
 from contextlib import suppress
@@ -28,6 +29,7 @@ PARTS = st.tuples(st.integers(0, 100), st.integers(0, 100), st.integers(0, 100),
 
 def damage(lines: list[dict[str, Any]], where: int, what: int, inner: int, value: object) -> tuple[int, str]:
     """Put an odd value into one line; return which line, and which of its fields."""
+    value = copy.deepcopy(value)
     line = lines[where % len(lines)]
     key = sorted(line)[what % len(line)]
     below = line[key]

@@ -185,7 +185,7 @@ def test_journals_that_cannot_be_read_are_told(tmp_path: Path, journal: Path) ->
     tally = take_back(journal, run=run)
     assert tally.done == 1
     assert [reason[:40] for reason in reasons(tally)] == [
-        "this journal cannot be read: it is of an",
+        "this journal cannot be read: another ver",
         "this journal is damaged in line 2: what ",
     ]
     path.rename(tmp_path / "kept")
