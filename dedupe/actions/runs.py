@@ -5,7 +5,6 @@ Of most runs only head and foot are read; those that matter are read whole, when
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterator
 from contextlib import suppress
@@ -13,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dedupe.actions import journal
+from dedupe.actions.lines import Lines, objects, parsed, take
 from dedupe.actions.records import Intent, Outcome, Result
 from dedupe.actions.tally import Refusal
 from dedupe.errors import NothingUsableError
@@ -25,22 +25,13 @@ _NEVER_PARTED = ("delete", "hardlink")  # verbs whose undoing elsewhere leaves t
 
 
 @dataclass(slots=True)
-class _Lines:
-    """What the lines of a journal say."""
-
-    intents: dict[int, Intent] = field(default_factory=dict)  # by number; the last of a number counts
-    outcomes: dict[int, Outcome] = field(default_factory=dict)
-    broken: list[int] = field(default_factory=list)  # numbers of lines that are damaged, not torn
-
-
-@dataclass(slots=True)
 class Run:
     """One journal, as far as it was written; a torn line counts as not written."""
 
     path: str
     head: dict[str, Any]
     foot: dict[str, Any] | None
-    _lines: _Lines | None = None
+    _lines: Lines | None = None
 
     @property
     def name(self) -> str:
@@ -130,15 +121,15 @@ class Run:
         Raises:
             OSError: the journal cannot be read.
         """
-        for _, line in _objects(self.path):
+        for _, line in objects(self.path):
             if line is not None:
                 yield line
 
-    def _whole(self) -> _Lines:
+    def _whole(self) -> Lines:
         if self._lines is None:
-            self._lines = _Lines()
-            for number, line in _objects(self.path):
-                if line is None or not _take(self._lines, line, is_undo=bool(self.undoes)):
+            self._lines = Lines()
+            for number, line in objects(self.path):
+                if line is None or not take(self._lines, line, is_undo=bool(self.undoes)):
                     self._lines.broken.append(number)
         return self._lines
 
@@ -202,10 +193,10 @@ def read(path: str) -> Run:
 def _ends(path: str) -> tuple[dict[str, Any] | None, dict[str, Any] | None]:
     """Return the first line of a journal, and the last one if it is a foot."""
     with open(path, "rb") as file:
-        head = _parsed(file.readline(_FOOT))
+        head = parsed(file.readline(_FOOT))
         size = file.seek(0, os.SEEK_END)
         file.seek(max(0, size - _FOOT))
-        last = _parsed(file.read().rstrip(b"\n").rpartition(b"\n")[2])
+        last = parsed(file.read().rstrip(b"\n").rpartition(b"\n")[2])
     return head, last if last is not None and last.get("kind") == "foot" else None
 
 
@@ -267,41 +258,6 @@ def _add(known: Known, path: str) -> None:
         known.unreadable.append(Refusal(os.fsencode(path), f"this journal cannot be read: {error}"))
         if isinstance(error, HeadlessError):
             known.headless.append(Run(path, {}, _ends(path)[1]))
-
-
-def _objects(path: str) -> Iterator[tuple[int, dict[str, Any] | None]]:
-    """Yield the number of each line and what it holds; None for one that is damaged, nothing for one that is torn."""
-    with open(path, "rb") as file:
-        for number, line in enumerate(file, 1):
-            found = _parsed(line)
-            if found is not None or line.endswith(b"}\n"):  # a kill, or a full disk, tears a line before its end
-                yield number, found
-
-
-def _parsed(line: bytes) -> dict[str, Any] | None:
-    try:
-        found = json.loads(line)
-    except (ValueError, RecursionError):  # also of numbers with thousands of digits
-        return None
-    return found if isinstance(found, dict) else None
-
-
-def _take(lines: _Lines, line: dict[str, Any], *, is_undo: bool) -> bool:
-    """Take a line in; return False if it cannot be understood."""
-    try:
-        if line["kind"] == "intent":
-            intent = Intent.from_object(line)
-            if intent.verb.startswith("undo-") != is_undo:
-                return False
-            lines.intents[intent.n] = intent
-        elif line["kind"] == "outcome":
-            outcome = Outcome.from_object(line)
-            lines.outcomes[outcome.n] = outcome
-        elif line["kind"] not in ("head", "foot"):
-            return False
-    except (ValueError, KeyError, TypeError, AttributeError, OverflowError):
-        return False
-    return True
 
 
 def name_of(path: bytes) -> str:

@@ -13,10 +13,11 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 from dedupe.actions.action import Spot, rename, second_name, temporary
+from dedupe.actions.elsewhere import below, make_folders, on_one_device
 from dedupe.actions.holding import Folders, RefusedError
 from dedupe.actions.interrupts import Deferred
 from dedupe.actions.journal import Journal
-from dedupe.actions.places import Place, check_volume, existing, place, volume_of
+from dedupe.actions.places import Place, check_volume, place
 from dedupe.actions.records import Intent, Outcome, Result
 from dedupe.actions.restoring import CHANGED, UNKNOWN_DIGEST, copy_to, put_over
 from dedupe.actions.runs import Known, Run
@@ -27,7 +28,6 @@ from dedupe.errors import BackendError, NothingUsableError
 from dedupe.progress import Progress
 from dedupe.storage import display
 from dedupe.storage.opening import link_at, unlink_at
-from dedupe.storage.paths import absolute
 from dedupe.storage.rename import sync_folder
 
 _AT_ONCE = 64  # names of a batch
@@ -97,9 +97,7 @@ class Undoing:
         self._n += 1
         name = temporary(self._own, self._n)
         if self.to is not None:
-            path = _below(self.to, intent.path)
-            file_system, volume = _volume_of(path)
-            intent = replace(intent, path=path, file_system=file_system, volume=volume)
+            intent = below(self.to, intent)
         return replace(
             intent,
             n=self._n,
@@ -162,14 +160,10 @@ class Undoing:
         if self.to is None:
             return
         goal = os.path.dirname(intent.path)
-        if before.target is not None and _device(goal) != _device(os.path.dirname(before.target)):
+        if before.target is not None and not on_one_device(goal, os.path.dirname(before.target)):
             raise RefusedError(_OTHER_VOLUME)
         if self.written is not None:
-            missing = os.path.relpath(goal, top := existing(goal)).split(os.fsencode(os.sep))
-            for part in missing if goal != top else ():
-                top = os.path.join(top, part)
-                os.mkdir(top)
-                made.append(top)
+            make_folders(goal, made)
 
     def move_back(self, before: Intent, intent: Intent) -> list[str]:
         """Rename a file back from a folder or a trash."""
@@ -287,21 +281,3 @@ _HOW: dict[str, Callable[[Undoing, Intent, Intent], list[str]]] = {
     "delete": Undoing.make_again,
     "hardlink": Undoing.unlink,
 }
-
-
-def _volume_of(path: bytes) -> tuple[str, str]:
-    try:
-        return volume_of(path)
-    except OSError:  # it is not looked at later, then
-        return "", ""
-
-
-def _device(folder: bytes) -> int:
-    return os.stat(existing(folder)).st_dev
-
-
-def _below(folder: bytes, path: bytes) -> bytes:
-    """Return where a file goes below another folder: its whole path is kept."""
-    drive, rest = os.path.splitdrive(path)
-    parts = [drive.replace(b":", b"").strip(b"\\?/").replace(b"\\", b"_"), rest.lstrip(b"/\\")]
-    return os.path.join(os.path.realpath(absolute(folder)), *(part for part in parts if part))

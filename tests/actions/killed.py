@@ -133,6 +133,8 @@ class Place:
         if not self.held <= contents(*places) and not list(self.top.rglob(".dedupe-*")):
             found.append("a content is gone right after the kill")
         tally = take_back(self.journal)
+        if left := [path for place in places[1:] for path in place.rglob("*") if path.is_file()]:
+            found.append(f"left behind: {left}")
         after = snapshot(self.top)
         if after != self.before:
             names = sorted(set(after) ^ set(self.before)) or "metadata"
