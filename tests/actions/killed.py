@@ -3,12 +3,13 @@
 A program of its own, as it forks: `python -m tests.actions.killed ACTION FOLDER WHAT`, where WHAT is `lines` (kill at
 lines of the code), `journal` (at lines of the journal), `undo` (at lines of the code that undoes), `elsewhere` (of an
 undo into a folder of another volume, FOLDER/disk), `settle` (of the code that settles a run killed before) or `claims`
-(as `lines`, on a file system that knows neither a rename that replaces nothing nor links).
+(at each line of the renames, on a file system that knows neither one that replaces nothing nor links).
 """
 
 from __future__ import annotations
 
 import errno
+import functools
 import json
 import os
 import shutil
@@ -41,7 +42,7 @@ _READING = (
 _POINTS = 120  # kills of each kind
 
 
-def kill_at(number: int, act_once: Callable[[], object]) -> int | None:
+def kill_at(number: int, act_once: Callable[[], object], where: tuple[str, ...] = _OURS) -> int | None:
     """Run in a child that is killed at a line; return how many lines there were if it came to its end."""
     reader, writer = os.pipe()
     child = os.fork()
@@ -51,7 +52,7 @@ def kill_at(number: int, act_once: Callable[[], object]) -> int | None:
         def trace(frame: FrameType, event: str, _: Any) -> Any:
             nonlocal count
             name = frame.f_code.co_filename
-            if not name.startswith(_OURS) or any(word in name for word in _READING):
+            if not name.startswith(where) or any(word in name for word in _READING):
                 return None
             if event == "line":
                 count += 1
@@ -105,6 +106,8 @@ class Place:
 
     def __init__(self, action: ActionName, folder: Path, what: str) -> None:
         shutil.rmtree(folder, ignore_errors=True)
+        os.environ["XDG_DATA_HOME"] = str(folder / "data")
+        self.trash = folder / "data/Trash"
         self.action, self.top = action, folder / "top"
         self.undoing, self.out = (
             what in ("undo", "elsewhere"),
@@ -127,13 +130,13 @@ class Place:
     def wrong(self) -> list[str]:
         """Settle and undo, and return what is not as it was."""
         found = []
-        places = [self.top, self.target, Path(os.environ["XDG_DATA_HOME"]) / "Trash/files"]
+        places = [self.top, self.target, self.trash / "files"]
         if self.out is not None:
             found += self.wrong_elsewhere(self.out)
         if not self.held <= contents(*places) and not list(self.top.rglob(".dedupe-*")):
             found.append("a content is gone right after the kill")
         tally = take_back(self.journal)
-        if left := [path for place in places[1:] for path in place.rglob("*") if path.is_file()]:
+        if left := [path for place in (self.target, self.trash) for path in place.rglob("*") if path.is_file()]:
             found.append(f"left behind: {left}")
         after = snapshot(self.top)
         if after != self.before:
@@ -188,9 +191,10 @@ def main(action: ActionName, folder: Path, what: str) -> dict[str, Any]:
     """Kill at many points, and return how many there were and what was wrong."""
     if what == "settle":
         return settled(action, folder)
+    kill: Callable[[int, Callable[[], object]], int | None] = kill_at_journal if what == "journal" else kill_at
     if what == "claims":
         without_renames()
-    kill = kill_at_journal if what == "journal" else kill_at
+        kill = functools.partial(kill_at, where=(str(rename.__file__),))
     lines = _POINTS if what == "journal" else kill(0, Place(action, folder, what).once)
     assert lines
     wrong, kills = [], 0
