@@ -95,6 +95,8 @@ def _full(run: Run, known: Known) -> Iterator[str]:
         yield f"{word}{', undone' if n in taken else ''}: {display.shown(intent.shown)}"
         if intent.target is not None:
             yield f"    {'from' if run.undoes else 'to'}: {display.shown(intent.target)}"
+        if run.is_elsewhere:
+            yield f"    to: {display.shown(intent.path)}"
         if intent.keeper and intent.target is None:
             yield f"    stays: {display.shown(intent.keeper)}"
         if outcome is not None and outcome.reason:

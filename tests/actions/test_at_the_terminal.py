@@ -68,6 +68,8 @@ def test_words_of_one_and_of_many(tmp_path: Path) -> None:
     assert "1 name\n" in dedupe(tmp_path, "journal")[1]
     code, said = dedupe(tmp_path, "undo", "--to", "out")
     assert (code, said.splitlines()[1:3]) == (0, ["1 name is in another folder.", f"It lies in {tmp_path}/out."])
+    undone = dedupe(tmp_path, "journal")[1].splitlines()[-1].split()[0]
+    assert f"    to: {tmp_path}/out{tmp_path}/top/" in dedupe(tmp_path, "journal", undone)[1]
     assert dedupe(tmp_path, "undo", run)[1].splitlines()[1:] == ["1 name is as before.", "Already done: 1 name."]
     code, said = dedupe(tmp_path, "undo")
     assert (code, said.splitlines()[1:]) == (0, ["Already done: 2 names."])
