@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from dedupe.actions import aliases, held_back, looks
-from dedupe.actions.bounds import Inside, Passing, Rules, out_of_the_way
+from dedupe.actions.bounds import Inside, Passing, Rules, out_of_the_way, removed_already
 from dedupe.actions.copies import Copy, Name, merged
 from dedupe.actions.held_back import Kind
 from dedupe.actions.marks import MarkedFile, MarkedGroup, Marks
@@ -190,7 +190,7 @@ class _Looked:
             return "has another size than in the report"
         if self._places.target.has(copy.names[0].real):
             return "lies in the target folder"
-        return out_of_the_way(copy.names[0].folder)
+        return out_of_the_way(copy.names[0].folder) or removed_already(copy.names[0].name)
 
 
 def _plan_group(plan: Plan, looked: _Looked, guard: _Guard) -> None:
@@ -222,14 +222,14 @@ def _plan_group(plan: Plan, looked: _Looked, guard: _Guard) -> None:
 
 def _lasting(keepers: list[Copy], victims: list[Copy], guard: _Guard, spoilt: list[str]) -> list[Copy]:
     """Return the keepers that last as long as the victims would; note why others do not."""
-    in_memory = all(guard.passing.in_memory(victim.names[0].folder, victim.seen.device) for victim in victims)
+    goes = [(victim.names[0].folder, victim.seen.device) for victim in victims]
     found = []
     for keeper in keepers:
-        reason = guard.passing.reason(keeper.names[0].folder, keeper.seen.device)
-        if not reason or in_memory:
+        place = keeper.names[0].folder, keeper.seen.device
+        if guard.passing.outlasts(*place, goes):
             found.append(keeper)
         else:
-            spoilt.append(f"{display.shown(keeper.path)} {reason}")
+            spoilt.append(f"{display.shown(keeper.path)} {guard.passing.reason(*place)}")
     return found
 
 
