@@ -27,7 +27,7 @@ _TRASH = re.compile(
     re.IGNORECASE,
 )
 _SNAPSHOT = re.compile(
-    rb"\.snapshots?|\.snaps?|\.zfs|~snapshot|[#@.]snapshot|@recently-snapshot|@gmt-[\d.-]+"  # of servers and file systems
+    rb"\.snapshots?|\.snaps?|\.zfs|~snapshot|[#@.]snapshot|@recently-snapshot|@gmt-[\d.-]+"  # of file systems
     rb"|(hourly|daily|weekly|monthly|yearly|alpha|beta|gamma|delta)\.\d+|_delete\.\d+"  # rsnapshot
     rb"|timeshift(-btrfs)?|[._]?btrbk[_-]snap\w*|backups\.backupdb|\.mobilebackups|com\.apple\.timemachine\.\w+",
     re.IGNORECASE,

@@ -14,6 +14,7 @@ from contextlib import ExitStack, suppress
 from types import TracebackType
 from typing import Self
 
+from dedupe.actions.permits import mount_of
 from dedupe.actions.trash_slots import Trash
 
 
@@ -222,23 +223,13 @@ if sys.platform == "linux":
         That is where the mount begins (a bind mount too, though it has the same device), or a subvolume of btrfs
         (which is no mount, though it has another device).
         """
-        here = _mounted(folder)
+        here = mount_of(folder)
         while folder != b"/":
             above = os.path.dirname(folder)
-            if _mounted(above) != here:
+            if mount_of(above) != here:
                 break
             folder = above
         return folder, here[1]
-
-    def _mounted(folder: bytes) -> tuple[bytes, int]:
-        """Return which mount and which device a folder lies on."""
-        descriptor = os.open(folder, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
-        try:
-            with open(f"/proc/self/fdinfo/{descriptor}", "rb") as told:
-                mount = next(line for line in told if line.startswith(b"mnt_id:"))
-            return mount, os.fstat(descriptor).st_dev
-        finally:
-            os.close(descriptor)
 
 else:
     _NOWHERE = "dedupe knows the trash of Linux desktops only: move the files with --move-to"

@@ -23,17 +23,44 @@ from tests.conftest import write
 pytestmark = ON_LINUX
 
 
-TRASHES = (
-    ".recycle files_trashbin .dtrash .stversions .Trash-1000 .Trashes/501 #recycle @Recycle .sync/Archive"
-    " .local/share/Trash/files .recycler .trashbox"
-).split()
-SNAPSHOTS = (
-    ".snapshots snapshots/daily.0 hourly.5 weekly.3 monthly.11 yearly.1 alpha.0 beta.2 gamma.1 _delete.4711"
-    " timeshift/snapshots/2026-11-30_20-00-01/localhost timeshift-btrfs/snapshots/2026/@home"
-    " backintime/host/ann/1/20261130-200001-123/backup Backups.backupdb/mac/Latest .snap .zfs/snapshot/x ~snapshot"
-    " #snapshot @Recently-Snapshot @GMT-2026.11.30-20.00.01 .btrbk_snapshots"
-    " com.apple.TimeMachine.localsnapshots/Backups"
-).split()
+TRASHES = [
+    ".recycle",
+    "files_trashbin",
+    ".dtrash",
+    ".stversions",
+    ".Trash-1000",
+    ".Trashes/501",
+    "#recycle",
+    "@Recycle",
+    ".sync/Archive",
+    ".local/share/Trash/files",
+    ".recycler",
+    ".trashbox",
+]
+SNAPSHOTS = [
+    ".snapshots",
+    "snapshots/daily.0",
+    "hourly.5",
+    "weekly.3",
+    "monthly.11",
+    "yearly.1",
+    "alpha.0",
+    "beta.2",
+    "gamma.1",
+    "_delete.4711",
+    "timeshift/snapshots/2026-11-30_20-00-01/localhost",
+    "timeshift-btrfs/snapshots/2026/@home",
+    "backintime/host/ann/1/20261130-200001-123/backup",
+    "Backups.backupdb/mac/Latest",
+    ".snap",
+    ".zfs/snapshot/x",
+    "~snapshot",
+    "#snapshot",
+    "@Recently-Snapshot",
+    "@GMT-2026.11.30-20.00.01",
+    ".btrbk_snapshots",
+    "com.apple.TimeMachine.localsnapshots/Backups",
+]
 EMPTIED = ("lost+found", "found.000", "Windows.old/Users", "System Volume Information")
 
 
