@@ -4,6 +4,7 @@
 marks = dedupe.actions.marks.read(data, "marks.json")
 order = Order(action=ActionName.TRASH)
 prepared = prepare(marks, order, dedupe.actions.journal.default_folder())
+print(foresee(prepared).freed)
 tally = carry_out(prepared)
 ```
 """
@@ -17,7 +18,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from dedupe.actions import plan, runs, settle
+from dedupe.actions import foresight, plan, runs, settle, summary
 from dedupe.actions.action import Action
 from dedupe.actions.delete import Delete
 from dedupe.actions.engine import Engine, Means, Settings
@@ -30,6 +31,7 @@ from dedupe.actions.move_to import MoveTo
 from dedupe.actions.plan import Limits, Plan
 from dedupe.actions.proof import Hashers
 from dedupe.actions.reflink import Reflink
+from dedupe.actions.summary import Summary
 from dedupe.actions.tally import Tally
 from dedupe.actions.trash import ToTrash
 from dedupe.actions.trash_xdg import Trashes
@@ -123,6 +125,25 @@ def prepare(marks: Marks, order: Order, folder: str) -> Prepared:
     names_go = order.action not in (ActionName.REFLINK, ActionName.HARDLINK)
     limits = Limits(copies=order.copies, target=order.target, also=order.also, names_go=names_go)
     return Prepared(marks, order, plan.make(marks, limits), folder, tuple(notes))
+
+
+def foresee(prepared: Prepared, progress: Progress | None = None) -> Summary:
+    """Return what a plan would come to, without what the action's own checks will refuse; reads no content.
+
+    Args:
+        prepared: the plan.
+        progress: is told of groups.
+
+    Raises:
+        UsageError: the action cannot be done as it is ordered.
+        NothingUsableError: the folder to move to cannot be had.
+    """
+    with ExitStack() as stack:
+        folders = Folders()
+        stack.callback(folders.close)
+        action = _action(prepared, folders, stack)
+        refused = foresight.refusals(prepared.plan, action, folders, progress or Silent())
+    return summary.of(prepared.plan, refused)
 
 
 def carry_out(prepared: Prepared, progress: Progress | None = None) -> Tally:

@@ -73,7 +73,7 @@ def apply(
 ) -> Exit:
     """Get rid of redundant files, each compared once more."""
     from dedupe.actions import apply as applying
-    from dedupe.actions import journal, summary
+    from dedupe.actions import journal
 
     flags = {"trash": trash, "move-to": move_to is not None, "reflink": reflink, "hardlink": hardlink, "delete": delete}
     order = applying.Order(
@@ -85,22 +85,33 @@ def apply(
         dry_run=dry_run,
     )
     asks = not (yes or dry_run)
-    if asks and (source == "-" or sys.stdin is None or not sys.stdin.isatty()):
-        raise UsageError("Nobody can be asked here: look at it with --dry-run, then give --yes.")
     rules = rule_options.rules_of(protect, protect_name, only_in, prefer, then)
     prepared = applying.prepare(_marks(source, rules, verbose=verbose), order, journal.default_folder())
     for note in prepared.notes:  # what became of a run that was killed is done, whatever the answer
         console.say(note)
+    bars = console.bars(progress)
     if prepared.plan.groups:
-        for line in telling.before(summary.of(prepared.plan), order):
+        foreseen = applying.foresee(prepared, bars)
+        for line in telling.before(foreseen, order) if foreseen.files else ():
             console.say(line)
-        if asks and console.ask("Type yes to go on: ") != "yes":
+        if asks and foreseen.files and not _agreed(source):
             console.say("dedupe: nothing more was done" if prepared.notes else "dedupe: nothing was done")
             return Exit.NOTHING
-    tally = applying.carry_out(prepared, console.bars(progress))
+    tally = applying.carry_out(prepared, bars)
     for line in telling.after(tally, order, verbose=verbose, told=prepared.notes):
         console.say(line)
     return telling.exit_of(tally)
+
+
+def _agreed(source: str) -> bool:
+    """Ask whether it is to be done, and return the answer.
+
+    Raises:
+        UsageError: there is nobody to ask; nothing was done.
+    """
+    if source == "-" or sys.stdin is None or not sys.stdin.isatty():
+        raise UsageError("Nobody can be asked here, and nothing was done: look at it with --dry-run, then give --yes.")
+    return console.ask("Type yes to go on: ") == "yes"
 
 
 def _action(given: list[str]) -> ActionName:

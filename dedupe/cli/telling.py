@@ -46,7 +46,14 @@ def before(summary: Summary, order: Order) -> Iterator[str]:
         ActionName.REFLINK: " at most",
     }.get(order.action, "")
     for volume, count in summary.freed.items():
-        yield f"On {volume}: {binary_size(count)} would become free{later}."
+        least = "at least " if volume in summary.shared and order.action is not ActionName.REFLINK else ""
+        yield f"On {volume}: {least}{binary_size(count)} would become free{later}."
+    if len(summary.stays) > 1 or order.copies > 1:
+        yield f"Copies that stay: {', '.join(f'{count:,} on {volume}' for volume, count in summary.stays.items())}."
+    if summary.refused:
+        yield f"Will be left alone: {_files(sum(summary.refused.values()))}."
+        reasons = sorted(summary.refused.items(), key=lambda pair: -pair[1])
+        yield from (f"  {count:,} x {reason}" for reason, count in reasons[:_LISTED])
     yield from _warnings(summary, order)
 
 

@@ -50,7 +50,7 @@ def disk(tmp_path: Path) -> Iterator[Path]:
 def test_flags_are_seen_before_anything_is_read(
     disk: Path, journal: Path, action: ActionName, what: str, flag: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """An append-only or immutable file or folder: refused by the flag's name, in a dry run too; nothing is left behind."""
+    """An append-only or immutable file or folder is refused by that name, in a dry run too; nothing stays behind."""
     marks = copies(disk / "top", {"one": (["keep/a"], ["go/b"])})
     before = snapshot(disk / "top")
     monkeypatch.setattr(engine, "prove", None)
