@@ -173,6 +173,7 @@ def carry_out(prepared: Prepared, progress: Progress | None = None) -> Tally:
         _run(engine, written)
         if isinstance(action, ToTrash):
             tally.places += action.places()
+            tally.notes += action.notes()
         elif order.target is not None and tally.done and not order.dry_run:
             tally.places.append(display.shown(outside(absolute(order.target))))
         return tally
@@ -217,6 +218,7 @@ def _journal(prepared: Prepared) -> Journal:
         "copies": order.copies,
         "also": sorted(order.also),
         "verify": order.verify,
+        "rules": [[rule.name, display.text(rule.value)] for rule in prepared.marks.rules],
     }
     return Journal(prepared.folder, str(order.action), options, marks_sha256=prepared.marks.sha256)
 

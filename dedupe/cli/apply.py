@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import hashlib
 import os
 import sys
 from typing import TYPE_CHECKING, Annotated
@@ -71,7 +73,11 @@ def apply(
     progress: options.Bars = None,
     verbose: _Verbose = False,
 ) -> Exit:
-    """Get rid of redundant files, each compared once more."""
+    """Get rid of redundant files, each compared once more.
+
+    It tells what would happen and asks for the word yes; `dedupe undo` takes it back.  A group always keeps a copy that
+    lies in no trash, snapshot or target folder.
+    """
     from dedupe.actions import apply as applying
     from dedupe.actions import journal
 
@@ -136,4 +142,4 @@ def _marks(source: str, rules: Rules, *, verbose: bool) -> Marks:
         return marks.read(data, source)
     decided = mark(load_report(data, os.fsencode(source)), rules)
     rule_options.tell_undecided(decided, verbose=verbose)
-    return decided.marks
+    return dataclasses.replace(decided.marks, sha256=hashlib.sha256(data).hexdigest())  # of the report, for the journal
