@@ -1,13 +1,4 @@
-"""Applying marks: the plan, what to tell before, and the run.  The library's way in; prints and asks nothing.
-
-```python
-marks = dedupe.actions.marks.read(data, "marks.json")
-order = Order(action=ActionName.TRASH)
-prepared = prepare(marks, order, dedupe.actions.journal.default_folder())
-print(foresee(prepared).freed)
-tally = carry_out(prepared)
-```
-"""
+"""Applying marks: the plan, what to tell before, and the run.  Prints and asks nothing."""
 
 from __future__ import annotations
 
@@ -25,7 +16,7 @@ from dedupe.actions.engine import Engine, Means, Settings
 from dedupe.actions.hardlink import Hardlink
 from dedupe.actions.held_back import Kind
 from dedupe.actions.holding import Folders
-from dedupe.actions.journal import Journal
+from dedupe.actions.journal import Journal, default_folder
 from dedupe.actions.marks import Marks
 from dedupe.actions.move_to import MoveTo
 from dedupe.actions.plan import Limits, Plan
@@ -104,18 +95,19 @@ class Prepared:
     notes: tuple[str, ...] = ()  # what became of runs that were killed
 
 
-def prepare(marks: Marks, order: Order, folder: str) -> Prepared:
+def prepare(marks: Marks, order: Order, folder: str | None = None) -> Prepared:
     """Return the plan for marks, after putting back what killed runs left in the middle; reads no content.
 
     Args:
         marks: what is to be acted on.
         order: how; in a dry run nothing is put back either.
-        folder: where journals lie.
+        folder: where journals lie; None for the user's own place.
 
     Raises:
         UsageError: the marks are refused as a whole.
         NothingUsableError: the journals cannot be read.
     """
+    folder = default_folder() if folder is None else folder
     known = runs.all_runs(folder)
     notes = [f"{display.shown(each.path)}: {each.reason}" for each in known.unreadable]
     if not order.dry_run:

@@ -79,7 +79,6 @@ def apply(
     lies in no trash, snapshot or target folder.
     """
     from dedupe.actions import apply as applying
-    from dedupe.actions import journal
 
     flags = {"trash": trash, "move-to": move_to is not None, "reflink": reflink, "hardlink": hardlink, "delete": delete}
     order = applying.Order(
@@ -92,7 +91,7 @@ def apply(
     )
     asks = not (yes or dry_run)
     rules = rule_options.rules_of(protect, protect_name, only_in, prefer, then)
-    prepared = applying.prepare(_marks(source, rules, verbose=verbose), order, journal.default_folder())
+    prepared = applying.prepare(_marks(source, rules, verbose=verbose), order)
     for note in prepared.notes:  # what became of a run that was killed is done, whatever the answer
         console.say(note)
     bars = console.bars(progress)
