@@ -103,7 +103,8 @@ def apply(
             console.say("dedupe: nothing more was done" if prepared.notes else "dedupe: nothing was done")
             return Exit.NOTHING
     tally = applying.carry_out(prepared, bars)
-    for line in telling.after(tally, order, verbose=verbose, told=prepared.notes):
+    undecided = prepared.marks.undecided
+    for line in telling.after(tally, order, verbose=verbose, told=prepared.notes, undecided=undecided):
         console.say(line)
     return telling.exit_of(tally)
 
