@@ -45,7 +45,7 @@ class Inside:
 
     def __init__(self, folders: Iterable[bytes]) -> None:
         self._tops = [os.path.realpath(absolute(folder)) for folder in folders]
-        self._identities = {found for top in self._tops if (found := _identity(top)) is not None}
+        self._identities = {found for top in self._tops if (found := identity(top)) is not None}
         self._known: dict[bytes, bool] = {}
 
     def __bool__(self) -> bool:
@@ -59,7 +59,7 @@ class Inside:
         unknown = []
         while folder not in self._known:
             unknown.append(folder)
-            if folder in self._tops or _identity(folder) in self._identities:
+            if folder in self._tops or identity(folder) in self._identities:
                 self._known[folder] = True
                 break
             above = os.path.dirname(folder)
@@ -169,7 +169,8 @@ def _top(folder: bytes, device: int) -> bytes:
     return folder
 
 
-def _identity(folder: bytes) -> tuple[int, int] | None:
+def identity(folder: bytes) -> tuple[int, int] | None:
+    """Return what tells one folder from another, None where it cannot be looked at."""
     try:
         seen = os.stat(folder)
     except OSError:
