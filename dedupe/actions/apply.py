@@ -120,10 +120,10 @@ def prepare(marks: Marks, order: Order, folder: str | None = None) -> Prepared:
 
 
 def foresee(prepared: Prepared, progress: Progress | None = None) -> Summary:
-    """Return what a plan would come to, without what the action's own checks will refuse; reads no content.
+    """Return what a plan would come to; what the action's own checks refuse is taken out of it.  Reads no content.
 
     Args:
-        prepared: the plan.
+        prepared: the plan, which gets smaller.
         progress: is told of groups.
 
     Raises:
@@ -134,8 +134,10 @@ def foresee(prepared: Prepared, progress: Progress | None = None) -> Summary:
         folders = Folders()
         stack.callback(folders.close)
         action = _action(prepared, folders, stack)
-        refused = foresight.refusals(prepared.plan, action, folders, progress or Silent())
-    return summary.of(prepared.plan, refused)
+        refused = foresight.leave_out(prepared.plan, action, folders, progress or Silent())
+    found = summary.of(prepared.plan)
+    found.refused = refused
+    return found
 
 
 def carry_out(prepared: Prepared, progress: Progress | None = None) -> Tally:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import NamedTuple
 
 from dedupe.actions.copies import Copy
@@ -41,24 +40,14 @@ class Summary:
     examples: list[Example] = field(default_factory=list)
 
 
-def of(plan: Plan, refused: Mapping[tuple[int, int], str] = MappingProxyType({})) -> Summary:
-    """Return the sums of a plan.
-
-    Args:
-        plan: what is to be done.
-        refused: why the action will leave victims alone, by their identities.
-    """
+def of(plan: Plan) -> Summary:
+    """Return the sums of a plan."""
     found = Summary()
     volumes_of = _Volumes()
     for group in plan.groups:
-        goes = 0
         for victim in _each_file(group.victims):
-            if reason := refused.get(victim.identity):
-                found.refused[reason] = found.refused.get(reason, 0) + 1
-            else:
-                goes += 1
-                _count(found, victim, group, volumes_of)
-        for keeper in group.keepers if goes else ():
+            _count(found, victim, group, volumes_of)
+        for keeper in group.keepers:
             name = volumes_of.name(keeper)
             found.stays[name] = found.stays.get(name, 0) + 1
     return found

@@ -99,7 +99,7 @@ def apply(
         foreseen = applying.foresee(prepared, bars)
         for line in telling.before(foreseen, order) if foreseen.files else ():
             console.say(line)
-        if asks and foreseen.files and not _agreed(source):
+        if asks and prepared.plan.groups and not _agreed(source):
             console.say("dedupe: nothing more was done" if prepared.notes else "dedupe: nothing was done")
             return Exit.NOTHING
     tally = applying.carry_out(prepared, bars)

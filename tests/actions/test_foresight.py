@@ -79,3 +79,36 @@ def test_shared_blocks_are_promised_as_at_least(tmp_path: Path, journal: Path) -
         disks.run("sync")
         told = foreseen(marks, ActionName.DELETE, journal)
         assert list(told.freed) == list(told.shared)
+
+
+def test_nothing_is_done_that_was_not_promised(tmp_path: Path, journal: Path) -> None:
+    """What the summary leaves out stays, even if it could be acted on by the time of the act."""
+    marks = copies(tmp_path / "top", {"one": (["a"], ["b", "c"])})
+    (tmp_path / "top/c").chmod(0o600)
+    prepared = applying.prepare(marks, Order(action=ActionName.HARDLINK), str(journal))
+    assert applying.foresee(prepared).files == 1
+    (tmp_path / "top/c").chmod(0o644)
+    tally = applying.carry_out(prepared)
+    assert (tally.done, len(tally.refused)) == (1, 1)
+    assert (tmp_path / "top/c").stat().st_nlink == 1
+
+
+def test_a_copy_that_cannot_be_opened_makes_way_for_the_next(tmp_path: Path, journal: Path) -> None:
+    """As in the act: the one that is being written to is not asked about."""
+    marks = copies(tmp_path / "top", {"one": (["a", "b"], ["c"])})
+    with (tmp_path / "top/a").open("r+b"):
+        told = foreseen(marks, ActionName.DELETE, journal)
+        assert (told.files, told.refused) == (1, {})
+        assert act(marks, ActionName.DELETE, journal).done == 1
+
+
+def test_what_shares_its_blocks_already_is_no_refusal(tmp_path: Path, journal: Path) -> None:
+    """It is done, as a second run finds it."""
+    with disks.disk(tmp_path / "image", tmp_path / "disk", "xfs") as made:
+        marks = copies(made.folder / "top", {"one": (["a"], ["b"])}, size=1 << 20)
+        act(marks, ActionName.REFLINK, journal)
+        prepared = applying.prepare(marks, Order(action=ActionName.REFLINK), str(journal))
+        told = applying.foresee(prepared)
+        assert (told.files, told.refused, prepared.plan.groups) == (0, {}, [])
+        tally = applying.carry_out(prepared)
+        assert (tally.done, len(tally.already), tally.is_complete) == (0, 1, True)
