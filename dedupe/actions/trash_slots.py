@@ -203,6 +203,8 @@ def _numbered(name: bytes, number: int, longest: int) -> bytes:
 def tells_of(info: tuple[int, bytes], original: bytes) -> bool:
     """Return whether an info file, a name in an open folder, is that of a file by its path; not another's.
 
+    An empty one is: its writer was killed between making it and writing it, which is one call.
+
     Raises:
         OSError: it is not there, or cannot be read.
     """
@@ -212,4 +214,4 @@ def tells_of(info: tuple[int, bytes], original: bytes) -> bool:
     finally:
         os.close(descriptor)
     path = unquote_to_bytes(text.partition(b"\nPath=")[2].partition(b"\n")[0])
-    return path == original or (path != b"" and original.endswith(b"/" + path))
+    return not text or path == original or (path != b"" and original.endswith(b"/" + path))

@@ -105,6 +105,8 @@ class Place:
 
     def __init__(self, action: ActionName, folder: Path, what: str) -> None:
         shutil.rmtree(folder, ignore_errors=True)
+        os.environ["XDG_DATA_HOME"] = str(folder / "data")
+        self.trash = folder / "data/Trash"
         self.action, self.top = action, folder / "top"
         self.undoing, self.out = (
             what in ("undo", "elsewhere"),
@@ -127,13 +129,13 @@ class Place:
     def wrong(self) -> list[str]:
         """Settle and undo, and return what is not as it was."""
         found = []
-        places = [self.top, self.target, Path(os.environ["XDG_DATA_HOME"]) / "Trash/files"]
+        places = [self.top, self.target, self.trash / "files"]
         if self.out is not None:
             found += self.wrong_elsewhere(self.out)
         if not self.held <= contents(*places) and not list(self.top.rglob(".dedupe-*")):
             found.append("a content is gone right after the kill")
         tally = take_back(self.journal)
-        if left := [path for place in places[1:] for path in place.rglob("*") if path.is_file()]:
+        if left := [path for place in (self.target, self.trash) for path in place.rglob("*") if path.is_file()]:
             found.append(f"left behind: {left}")
         after = snapshot(self.top)
         if after != self.before:

@@ -11,6 +11,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -113,9 +114,9 @@ def test_a44_a_file_system_without_links_is_known_before(
     """Asked once a volume, and nothing is read for it."""
     usual = hardlink.volumes.locate
 
-    def exfat(folder: bytes, device: int) -> object:
-        found = usual(folder, device)
-        return replace(found, volume=replace(found.volume, file_system="exfat"))
+    def exfat(folder: bytes, device: int) -> Any:
+        found: Any = usual(folder, device)
+        return found._replace(volume=found.volume._replace(file_system="exfat"))
 
     monkeypatch.setattr(hardlink.volumes, "locate", exfat)
     marks = copies(tmp_path / "top", {"one": (["a"], ["b", "c"])})
