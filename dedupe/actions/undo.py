@@ -10,13 +10,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from dedupe.actions import runs, settle
-from dedupe.actions.journal import Journal
+from dedupe.actions.journal import Journal, default_folder
 from dedupe.actions.records import Intent, Result
 from dedupe.actions.runs import Known, Run
 from dedupe.actions.tally import Refusal, Tally
 from dedupe.actions.undoing import Undoing
 from dedupe.errors import NothingUsableError, UsageError
-from dedupe.progress import Progress
+from dedupe.progress import Progress, Silent
 from dedupe.storage import display
 from dedupe.storage.paths import absolute
 
@@ -38,13 +38,19 @@ class Wish:
     dry_run: bool = False
 
 
-def undo(wish: Wish, folder: str, progress: Progress) -> Tally:
+def undo(wish: Wish, folder: str | None = None, progress: Progress | None = None) -> Tally:
     """Take back what a run did; first settle what killed runs left.
+
+    Args:
+        wish: what is to be taken back.
+        folder: where journals lie; None for the user's own place.
+        progress: is told of names.
 
     Raises:
         UsageError: there is no such run, or it never touched a file that is named.
         NothingUsableError: the journals cannot be read or written; nothing was done.
     """
+    folder, progress = default_folder() if folder is None else folder, progress or Silent()
     known = runs.all_runs(folder)
     tally = Tally(unknown=list(known.unreadable))
     run = _chosen(known, wish)

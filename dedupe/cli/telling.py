@@ -11,6 +11,7 @@ from dedupe.actions.summary import Summary
 from dedupe.actions.tally import Refusal, Tally, counted
 from dedupe.cli.exits import Exit
 from dedupe.report.units import binary_size
+from dedupe.report.units import counted as counted_nouns
 from dedupe.storage import display
 
 _LISTED = 10  # names of a kind that are listed without --verbose
@@ -46,7 +47,14 @@ def before(summary: Summary, order: Order) -> Iterator[str]:
         ActionName.REFLINK: " at most",
     }.get(order.action, "")
     for volume, count in summary.freed.items():
-        yield f"On {volume}: {binary_size(count)} would become free{later}."
+        least = "at least " if volume in summary.shared and order.action is not ActionName.REFLINK else ""
+        yield f"On {volume}: {least}{binary_size(count)} would become free{later}."
+    if len(summary.stays) > 1 or order.copies > 1:
+        yield f"Copies that stay: {', '.join(f'{count:,} on {volume}' for volume, count in summary.stays.items())}."
+    if summary.refused:
+        yield f"Will be left alone: {_files(sum(summary.refused.values()))}."
+        reasons = sorted(summary.refused.items(), key=lambda pair: -pair[1])
+        yield from (f"  {count:,} x {reason}" for reason, count in reasons[:_LISTED])
     yield from _warnings(summary, order)
 
 
@@ -61,7 +69,9 @@ def _warnings(summary: Summary, order: Order) -> Iterator[str]:
         yield "Hard links are one file under several names: who edits one of them edits all."
 
 
-def after(tally: Tally, order: Order, *, verbose: bool, told: Collection[str] = ()) -> Iterator[str]:
+def after(
+    tally: Tally, order: Order, *, verbose: bool, told: Collection[str] = (), undecided: int = 0
+) -> Iterator[str]:
     """Yield what came of it.
 
     Args:
@@ -69,12 +79,15 @@ def after(tally: Tally, order: Order, *, verbose: bool, told: Collection[str] = 
         order: what was to be done.
         verbose: tell of every name.
         told: notes that need not be told again.
+        undecided: groups that the rules left as they are.
     """
     would = "would be " if order.dry_run else ""
     yield f"{_names(tally.done)} {would}{_DID[order.action]} ({binary_size(tally.done_bytes)})."
     if tally.freed:
         yield f"{binary_size(tally.freed)} became free."
     yield from _rest(tally, verbose=verbose, told=told)
+    if undecided:
+        yield f"Undecided: {counted_nouns(undecided, 'group')}, of which all copies stay."
     if tally.run and tally.done and order.action is not ActionName.REFLINK:
         yield f"`{_rights()}dedupe undo {tally.run}` takes it back."
 
@@ -130,8 +143,8 @@ def exit_of(tally: Tally) -> Exit:
 
 
 def _files(count: int) -> str:
-    return "1 file" if count == 1 else f"{count:,} files"
+    return counted_nouns(count, "file")
 
 
 def _names(count: int) -> str:
-    return "1 name" if count == 1 else f"{count:,} names"
+    return counted_nouns(count, "name")
