@@ -1,12 +1,4 @@
-"""Applying marks: the plan, what to tell before, and the run.  The library's way in; prints and asks nothing.
-
-```python
-marks = dedupe.actions.marks.read(data, "marks.json")
-order = Order(action=ActionName.TRASH)
-prepared = prepare(marks, order, dedupe.actions.journal.default_folder())
-tally = carry_out(prepared)
-```
-"""
+"""Applying marks: the plan, what to tell before, and the run.  Prints and asks nothing."""
 
 from __future__ import annotations
 
@@ -17,19 +9,20 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from dedupe.actions import plan, runs, settle
+from dedupe.actions import foresight, plan, runs, settle, summary
 from dedupe.actions.action import Action
 from dedupe.actions.delete import Delete
 from dedupe.actions.engine import Engine, Means, Settings
 from dedupe.actions.hardlink import Hardlink
 from dedupe.actions.held_back import Kind
 from dedupe.actions.holding import Folders
-from dedupe.actions.journal import Journal
+from dedupe.actions.journal import Journal, default_folder
 from dedupe.actions.marks import Marks
 from dedupe.actions.move_to import MoveTo
 from dedupe.actions.plan import Limits, Plan
 from dedupe.actions.proof import Hashers
 from dedupe.actions.reflink import Reflink
+from dedupe.actions.summary import Summary
 from dedupe.actions.tally import Tally
 from dedupe.actions.trash import ToTrash
 from dedupe.actions.trash_xdg import Trashes
@@ -102,18 +95,19 @@ class Prepared:
     notes: tuple[str, ...] = ()  # what became of runs that were killed
 
 
-def prepare(marks: Marks, order: Order, folder: str) -> Prepared:
+def prepare(marks: Marks, order: Order, folder: str | None = None) -> Prepared:
     """Return the plan for marks, after putting back what killed runs left in the middle; reads no content.
 
     Args:
         marks: what is to be acted on.
         order: how; in a dry run nothing is put back either.
-        folder: where journals lie.
+        folder: where journals lie; None for the user's own place.
 
     Raises:
         UsageError: the marks are refused as a whole.
         NothingUsableError: the journals cannot be read.
     """
+    folder = default_folder() if folder is None else folder
     known = runs.all_runs(folder)
     notes = [f"{display.shown(each.path)}: {each.reason}" for each in known.unreadable]
     if not order.dry_run:
@@ -123,6 +117,27 @@ def prepare(marks: Marks, order: Order, folder: str) -> Prepared:
     names_go = order.action not in (ActionName.REFLINK, ActionName.HARDLINK)
     limits = Limits(copies=order.copies, target=order.target, also=order.also, names_go=names_go)
     return Prepared(marks, order, plan.make(marks, limits), folder, tuple(notes))
+
+
+def foresee(prepared: Prepared, progress: Progress | None = None) -> Summary:
+    """Return what a plan would come to; what the action's own checks refuse is taken out of it.  Reads no content.
+
+    Args:
+        prepared: the plan, which gets smaller.
+        progress: is told of groups.
+
+    Raises:
+        UsageError: the action cannot be done as it is ordered.
+        NothingUsableError: the folder to move to cannot be had.
+    """
+    with ExitStack() as stack:
+        folders = Folders()
+        stack.callback(folders.close)
+        action = _action(prepared, folders, stack)
+        refused = foresight.leave_out(prepared.plan, action, folders, progress or Silent())
+    found = summary.of(prepared.plan)
+    found.refused = refused
+    return found
 
 
 def carry_out(prepared: Prepared, progress: Progress | None = None) -> Tally:
@@ -152,6 +167,7 @@ def carry_out(prepared: Prepared, progress: Progress | None = None) -> Tally:
         _run(engine, written)
         if isinstance(action, ToTrash):
             tally.places += action.places()
+            tally.notes += action.notes()
         elif order.target is not None and tally.done and not order.dry_run:
             tally.places.append(display.shown(outside(absolute(order.target))))
         return tally
@@ -196,6 +212,7 @@ def _journal(prepared: Prepared) -> Journal:
         "copies": order.copies,
         "also": sorted(order.also),
         "verify": order.verify,
+        "rules": [[rule.name, display.text(rule.value)] for rule in prepared.marks.rules],
     }
     return Journal(prepared.folder, str(order.action), options, marks_sha256=prepared.marks.sha256)
 

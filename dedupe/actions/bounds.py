@@ -22,11 +22,22 @@ if sys.platform == "linux":
     from dedupe.storage import linux_flags
 
 _TRASH = re.compile(
-    rb"\$recycle\.bin|recycler|recycled|\.trash|\.trash-\d+|\.trashes|#recycle|@recycle|\.recycle"
-    rb"|files_trashbin|\.dtrash|\.stversions",  # of Samba, Nextcloud, digiKam, Syncthing
+    rb"\$recycle\.bin|recycler|recycled|\.trash|\.trash-\d+|\.trashes|#recycle|@recycle|\.recycle[rd]?|\.recyclebin"
+    rb"|files_trashbin|\.dtrash|\.stversions|\.trashbox",  # of Samba, Nextcloud, digiKam, Syncthing, phones
     re.IGNORECASE,
 )
-_SNAPSHOT = re.compile(rb"\.snapshots?|\.zfs|~snapshot|#snapshot|@gmt-[\d.-]+", re.IGNORECASE)
+_SNAPSHOT = re.compile(
+    rb"\.snapshots?|\.snaps?|\.zfs|~snapshot|[#@.]snapshot|@recently-snapshot|@gmt-[\d.-]+"  # of file systems
+    rb"|(hourly|daily|weekly|monthly|yearly|alpha|beta|gamma|delta)\.\d+|_delete\.\d+"  # rsnapshot
+    rb"|timeshift(-btrfs)?|[._]?btrbk[_-]snap\w*|backups\.backupdb|\.mobilebackups|com\.apple\.timemachine\.\w+",
+    re.IGNORECASE,
+)
+_EMPTIED = re.compile(
+    rb"lost\+found|found\.\d{3}|windows\.old|\$windows\.~\w+|system volume information", re.IGNORECASE
+)
+_TRASHES_WITHIN = re.compile(rb"/trash/files/|/\.sync/archive/", re.IGNORECASE)  # of desktops, Resilio
+_SNAPSHOTS_WITHIN = re.compile(rb"/backintime/([^/]+/){3}\d{8}-\d{6}-\d+/", re.IGNORECASE)  # Back In Time
+_REMOVED = re.compile(rb"\.trashed-\d+-.*|\.nfs[0-9a-f]{16,}|\.fuse_hidden[0-9a-f]{8,}", re.DOTALL)
 
 
 class Inside:
@@ -34,7 +45,7 @@ class Inside:
 
     def __init__(self, folders: Iterable[bytes]) -> None:
         self._tops = [os.path.realpath(absolute(folder)) for folder in folders]
-        self._identities = {found for top in self._tops if (found := _identity(top)) is not None}
+        self._identities = {found for top in self._tops if (found := identity(top)) is not None}
         self._known: dict[bytes, bool] = {}
 
     def __bool__(self) -> bool:
@@ -48,7 +59,7 @@ class Inside:
         unknown = []
         while folder not in self._known:
             unknown.append(folder)
-            if folder in self._tops or _identity(folder) in self._identities:
+            if folder in self._tops or identity(folder) in self._identities:
                 self._known[folder] = True
                 break
             above = os.path.dirname(folder)
@@ -95,12 +106,22 @@ class Rules:
 
 def out_of_the_way(folder: bytes) -> str | None:
     """Return why a file in a folder is no copy to count on, or None."""
-    for part in folder.replace(b"\\", b"/").split(b"/"):
+    folder = folder.replace(b"\\", b"/")
+    for part in folder.split(b"/"):
         if _TRASH.fullmatch(part):
-            return "lies in a trash"
+            return _IN_TRASH
         if _SNAPSHOT.fullmatch(part):
-            return "lies in a snapshot"
-    return "lies in a trash" if b"/Trash/files" in folder else None
+            return _IN_SNAPSHOT
+        if _EMPTIED.fullmatch(part):
+            return f"lies in {display.shown(part)}, which is emptied by the system or by a repair of the disk"
+    if _TRASHES_WITHIN.search(folder + b"/"):
+        return _IN_TRASH
+    return _IN_SNAPSHOT if _SNAPSHOTS_WITHIN.search(folder + b"/") else None
+
+
+def removed_already(name: bytes) -> str | None:
+    """Return why a file by its own name is one that was removed, and is there for a while only; or None."""
+    return "was removed already, and is kept for a while only" if _REMOVED.fullmatch(name) else None
 
 
 class Passing:
@@ -115,9 +136,12 @@ class Passing:
             self._known[device] = self._asked(folder, device)
         return self._known[device]
 
-    def in_memory(self, folder: bytes, device: int) -> bool:
-        """Return whether the files of a volume are gone after a restart."""
-        return self.reason(folder, device) == _IN_MEMORY
+    def outlasts(self, folder: bytes, device: int, others: Iterable[tuple[bytes, int]]) -> bool:
+        """Return whether a copy there lasts as long as others, by their folders and devices, would."""
+        reason = self.reason(folder, device)
+        if reason == _IN_MEMORY:  # a restart takes all that are
+            return all(self.reason(*other) == reason for other in others)
+        return not reason or all(other == device for _, other in others)
 
     @staticmethod
     def _asked(folder: bytes, device: int) -> str:
@@ -125,15 +149,28 @@ class Passing:
             kind = volumes.locate(folder, device).volume.file_system
             if kind in file_systems.MEMORY:
                 return _IN_MEMORY
-            if sys.platform == "linux" and kind == "btrfs" and linux_flags.is_read_only_subvolume(folder):
-                return "lies in a snapshot, or another subvolume that is read-only"
+            if sys.platform == "linux" and kind == "btrfs":
+                if linux_flags.is_read_only_subvolume(folder):
+                    return "lies in a snapshot, or another subvolume that is read-only"
+                # what is mounted by itself is in use: systems run from a snapshot after a rollback
+                if linux_flags.is_snapshot_subvolume(folder) and _top(folder, device) not in volumes.points():
+                    return _IN_SNAPSHOT
         return ""
 
 
 _IN_MEMORY = "lies in memory: a restart removes it"
+_IN_TRASH, _IN_SNAPSHOT = "lies in a trash", "lies in a snapshot"
 
 
-def _identity(folder: bytes) -> tuple[int, int] | None:
+def _top(folder: bytes, device: int) -> bytes:
+    """Return the highest folder of a device, upwards from one of it."""
+    while (above := os.path.dirname(folder)) != folder and os.stat(above).st_dev == device:
+        folder = above
+    return folder
+
+
+def identity(folder: bytes) -> tuple[int, int] | None:
+    """Return what tells one folder from another, None where it cannot be looked at."""
     try:
         seen = os.stat(folder)
     except OSError:

@@ -12,7 +12,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from dedupe.actions import looks
+from dedupe.actions import looks, permits
 from dedupe.actions.aliases import Seen, may_show_others
 from dedupe.actions.bounds import out_of_the_way
 from dedupe.actions.copies import Copy, Name
@@ -57,10 +57,11 @@ class Folders:
             RefusedError: they cannot.
             OSError: a folder is not there, or a link is on the way to it.
         """
-        for folder in {name.folder for name in names}:
-            if folder not in self._writable:
-                self._writable[folder] = _unwritable(self.handle(folder), folder)
-            if reason := self._writable[folder]:
+        for name in names:
+            folder = self.handle(name.folder)
+            if name.folder not in self._writable:
+                self._writable[name.folder] = permits.of_folder(folder, name.folder)
+            if reason := self._writable[name.folder] or permits.of_name(folder, name.name):
                 raise RefusedError(reason)
 
     def all(self) -> list[FolderHandle]:
@@ -173,6 +174,8 @@ def hold(copy: Copy, size: int, folders: Folders, *, is_victim: bool) -> Held:
             raise RefusedError("is in a cloud only")
         if seen.size != size:
             raise RefusedError("has another size than in the report")
+        if is_victim and (reason := permits.of_file(descriptor)):
+            raise RefusedError(reason)
         return Held(copy, descriptor, seen, leased, folders, stack.pop_all())
 
 
@@ -192,19 +195,3 @@ def _open(folder: FolderHandle, name: bytes, stack: ExitStack, *, is_victim: boo
             return descriptor, stack.enter_context(lease.read_lease(descriptor))
     except lease.WriterError as error:
         raise RefusedError("is open for writing by another program") from error
-
-
-if sys.platform == "win32":
-
-    def _unwritable(handle: FolderHandle, folder: bytes) -> str:  # noqa: ARG001
-        return ""  # Windows tells when it is tried
-
-else:
-
-    def _unwritable(handle: FolderHandle, folder: bytes) -> str:
-        """Return why names cannot be changed in a folder, as far as that can be told without trying."""
-        if os.fstatvfs(handle).f_flag & os.ST_RDONLY:
-            return "lies on a volume that is read-only"
-        if not os.access(folder, os.W_OK | os.X_OK):
-            return "cannot be changed: the rights of its folder, or an immutable flag, forbid it"
-        return ""

@@ -228,7 +228,7 @@ def names(folder: str) -> list[str]:
 
 
 def _check_owner(folder: str) -> None:
-    """Refuse to make folders in another user's home, as `sudo` can leave it: its owner could not use them.
+    """Refuse to write among another user's files, as `sudo` can have it: their owner could read and undo none of it.
 
     Raises:
         NothingUsableError: that would be done.
@@ -236,9 +236,10 @@ def _check_owner(folder: str) -> None:
     above = folder
     while not os.path.isdir(above) and above != os.path.dirname(above):
         above = os.path.dirname(above)
-    if sys.platform != "win32" and above != folder and os.stat(above).st_uid not in (os.geteuid(), 0):
+    if sys.platform != "win32" and os.stat(above).st_uid not in (os.geteuid(), 0):
         raise NothingUsableError(
-            f"{display.shown_text(above)} is another user's folder: run this without sudo, or with `sudo -H`."
+            f"{display.shown_text(above)} is another user's folder, and no place for your journal: run this without "
+            "sudo, with `sudo -H`, or with XDG_STATE_HOME set to a folder of your own. Nothing was done."
         )
 
 

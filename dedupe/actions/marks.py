@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeVar
@@ -17,6 +18,7 @@ from dedupe.report.read.values import BrokenReport, absolute, count, digest, tak
 from dedupe.storage import display
 
 SCHEMA = "dedupe-marks/1"
+_CLAIM = re.compile(rb'"schema"\s*:\s*"dedupe-marks/')
 T = TypeVar("T")
 
 _LIST_KEYS = ("links", "symlinks", "mounted")
@@ -71,12 +73,17 @@ class Marks:
     rules: Sequence[Rule] = ()  # in the order given; none in marks that were made by hand
     undecided: int = 0  # groups that the rules could not decide
     volumes: Sequence[dict[str, Any]] = ()  # of the report: root, id, file system; for people, nothing reads it
-    sha256: str = field(default="", compare=False)  # of the file that they were read from
+    sha256: str = field(
+        default="", compare=False
+    )  # of the file that they were read from, or of the report that they were made of
 
 
 def is_marks(data: bytes) -> bool:
-    """Return whether a file claims to be marks, and not, say, a report."""
-    return b'"dedupe-marks/' in data[:4096]
+    """Return whether a file claims to be marks, and not, say, a report; wherever the claim stands, as after `jq -S`.
+
+    Within a name it cannot stand: there the quotation marks have backslashes.
+    """
+    return _CLAIM.search(data) is not None
 
 
 def read(data: bytes, source: str) -> Marks:

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Sequence
+from contextlib import closing, suppress
 
-from dedupe.actions import looks
+from dedupe.actions import looks, permits
 from dedupe.actions.action import Item, Spot, move
-from dedupe.actions.holding import Folders, Held, RefusedError
+from dedupe.actions.holding import FolderHandle, Folders, Held, RefusedError
+from dedupe.actions.permits import mount_of
 from dedupe.errors import NothingUsableError, UsageError
 from dedupe.storage import display
+from dedupe.storage.opening import make_folder
 from dedupe.storage.paths import absolute, outside
+
+_ACROSS = "lies on another volume than the folder to move to"
 
 
 class MoveTo:
@@ -35,38 +41,50 @@ class MoveTo:
     def __init__(self, target: bytes, roots: Sequence[bytes], folders: Folders) -> None:
         self._target, self._folders = os.path.realpath(absolute(target)), folders
         self._places = places(roots)
-        self._made: set[bytes] = set()
+        self._reasons: dict[bytes, str] = {}  # why folders can take nothing; empty where they can
+        self._mounts: dict[bytes, tuple[bytes, int]] = {}
         self._promised: set[bytes] = set()
         shown = display.shown(target)
         if any(self._target == os.path.realpath(absolute(root)) for root in roots):
             raise UsageError(f"{shown} is one of the folders that were scanned: name another one to move to.")
-        try:
-            self._device = looks.at(_that_exists(self._target)).device
-        except OSError as error:
-            raise NothingUsableError(f"{shown} cannot be moved to: {error.strerror}.") from error
         if os.path.lexists(self._target) and not os.path.isdir(self._target):
             raise UsageError(f"{shown} is no folder: name one to move to.")
+        try:
+            self._mount = mount_of(_that_exists(self._target))
+        except OSError as error:
+            raise NothingUsableError(f"{shown} cannot be moved to: {error.strerror}.") from error
 
     def probe(self, victim: Held) -> None:
         """Refuse victims of other volumes: nothing is ever copied across."""
-        if victim.seen.device != self._device:
-            raise RefusedError("lies on another volume than the folder to move to")
+        if victim.seen.device != self._mount[1]:
+            raise RefusedError(_ACROSS)
 
     def check(self, item: Item) -> None:
-        """Refuse a victim whose place is taken."""
+        """Refuse a victim whose place is taken, or cannot be had."""
         path = self._path(item)
-        if os.path.lexists(path) or path in self._promised:
+        folder, name = os.path.split(path)
+        there = _that_exists(folder)
+        handle = _opened(there, self._folders)
+        if self._mount_of(item.name.folder) != self._mount:
+            raise RefusedError(_ACROSS)
+        if there not in self._reasons:
+            self._reasons[there] = self._unfit(there, handle)
+        if reason := self._reasons[there]:
+            raise RefusedError(reason)
+        if (there == folder and looks.is_there(handle, name)) or path in self._promised:
             raise RefusedError(f"its place is taken: {display.shown(outside(path))}")
         self._promised.add(path)
 
     def prepare(self, item: Item) -> None:
-        """Make the folders that the name needs."""
+        """Make the folders that the name needs, each in its open parent, so that no link leads them elsewhere."""
         path = self._path(item)
         folder, name = os.path.split(path)
-        if folder not in self._made:
-            os.makedirs(folder, exist_ok=True)
-            self._made.add(folder)
-        item.target, item.spot = path, Spot(self._folders.handle(folder), name)
+        there = _that_exists(folder)
+        for part in os.path.relpath(folder, there).split(os.fsencode(os.sep)) if there != folder else ():
+            with closing(Folders()) as above, suppress(FileExistsError):  # those on the way need not stay open
+                make_folder(_opened(there, above), part)
+            there = os.path.join(there, part)
+        item.target, item.spot = path, Spot(_opened(folder, self._folders), name)
 
     def abandon(self, item: Item) -> None:
         """Leave the folders: others may use them by now."""
@@ -90,11 +108,35 @@ class MoveTo:
     def sync(self) -> None:
         """Do nothing more: all folders that it changes are open, and are synced with the others."""
 
+    def _mount_of(self, folder: bytes) -> tuple[bytes, int]:
+        if folder not in self._mounts:
+            self._mounts[folder] = mount_of(folder)
+        return self._mounts[folder]
+
+    def _unfit(self, folder: bytes, handle: FolderHandle) -> str:
+        """Return why nothing can be moved to a folder, empty if it can."""
+        if self._mount_of(folder) != self._mount:
+            return _ACROSS
+        return permits.of_folder(handle, folder, display.shown(outside(folder)))
+
     def _path(self, item: Item) -> bytes:
         root = item.name.root
         top, path = os.path.join(root, b""), item.name.path
         below = path[len(top) :] if path.startswith(top) else os.path.basename(path)
         return os.path.join(self._target, self._places[root], below)
+
+
+def _opened(folder: bytes, folders: Folders) -> FolderHandle:
+    """Return a folder that is there, in the target or above it, opened.
+
+    Raises:
+        RefusedError: a link is on the way to it, or it is none.
+    """
+    try:
+        return folders.handle(folder)
+    except OSError as error:
+        said = "a symbolic link leads there" if error.errno == errno.ELOOP else error.strerror
+        raise RefusedError(f"its place {display.shown(outside(folder))} cannot be had: {said}") from error
 
 
 def places(roots: Sequence[bytes]) -> dict[bytes, bytes]:

@@ -36,14 +36,9 @@ class Place:
         except OSError:
             return False
 
-    def is_claim(self, intent: Intent) -> bool:
-        """Return whether this is the empty file that holds a name for a rename on file systems without links."""
-        return (
-            self.look is not None
-            and self.look.is_regular
-            and self.look.size == 0 < intent.size
-            and self.look.nlink == 1
-        )
+    def is_empty(self) -> bool:
+        """Return whether an empty file lies here that has no other name."""
+        return self.look is not None and self.look.is_regular and self.look.size == 0 and self.look.nlink == 1
 
     def is_victim(self, intent: Intent) -> bool:
         """Return whether the victim lies here: by its inode, or, where those do not last, by its content."""
@@ -81,13 +76,29 @@ def check_volume(intent: Intent, path: bytes) -> None:
         OSError: that cannot be told.
     """
     folder = os.path.dirname(path)
-    there = folder
-    while not os.path.isdir(there) and there != os.path.dirname(there):
-        there = os.path.dirname(there)
-    if intent.volume and volumes.locate(there, os.stat(there).st_dev).volume.id != intent.volume:
+    there = existing(folder)
+    if intent.volume and volume_of(path)[1] != intent.volume:
         raise AwayError(errno.ENODEV, "its volume is not there: mount it, then run this again", path)
     if there != folder:
         raise GoneError(errno.ENOENT, "its folder is gone: make it again, or give --to DIR", path)
+
+
+def existing(folder: bytes) -> bytes:
+    """Return the folder, or the nearest one above it that is there."""
+    while not os.path.isdir(folder) and folder != os.path.dirname(folder):
+        folder = os.path.dirname(folder)
+    return folder
+
+
+def volume_of(path: bytes) -> tuple[str, str]:
+    """Return the file system and the id of the volume that a name lies on, or would lie on.
+
+    Raises:
+        OSError: that cannot be told.
+    """
+    there = existing(os.path.dirname(path))
+    volume = volumes.locate(there, os.stat(there).st_dev).volume
+    return volume.file_system, volume.id
 
 
 def look_at(spot: Spot) -> Place:

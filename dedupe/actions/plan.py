@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from dedupe.actions import aliases, held_back, looks
-from dedupe.actions.bounds import Inside, Passing, Rules, out_of_the_way
+from dedupe.actions.bounds import Inside, Passing, Rules, identity, out_of_the_way, removed_already
 from dedupe.actions.copies import Copy, Name, merged
 from dedupe.actions.held_back import Kind
 from dedupe.actions.marks import MarkedFile, MarkedGroup, Marks
@@ -190,7 +190,7 @@ class _Looked:
             return "has another size than in the report"
         if self._places.target.has(copy.names[0].real):
             return "lies in the target folder"
-        return out_of_the_way(copy.names[0].folder)
+        return out_of_the_way(copy.names[0].folder) or removed_already(copy.names[0].name)
 
 
 def _plan_group(plan: Plan, looked: _Looked, guard: _Guard) -> None:
@@ -202,6 +202,7 @@ def _plan_group(plan: Plan, looked: _Looked, guard: _Guard) -> None:
     stays = aliases.Files(copy.as_seen for copy in keepers)
     victims = []
     for victim in merged(looked.victims):
+        victim = _each_entry_once(victim, plan)  # noqa: PLW2901 - the same file
         if victim.identity in own:
             plan.already += [Refusal(name.path, "is the same file as a copy that stays") for name in victim.names]
         elif reason := aliases.SAID if stays.has(victim.as_seen) else _held(victim, guard):
@@ -220,16 +221,40 @@ def _plan_group(plan: Plan, looked: _Looked, guard: _Guard) -> None:
         plan.groups.append(PlannedGroup(group.size, group.algorithm, group.digest, tuple(keepers), tuple(victims)))
 
 
+def _each_entry_once(victim: Copy, plan: Plan) -> Copy:
+    """Return a victim without names that are further ways to an entry that it has: by another mount, by other case.
+
+    Once the entry is gone by one of them it is gone by all, which must not look like a failure.
+    """
+    if len(victim.names) == 1:
+        return victim
+    found: dict[tuple[object, bytes], Name] = {}
+    for name in victim.names:
+        place = identity(name.folder) or name.folder
+        if (place, name.name) in found or (len(found) == victim.seen.nlink and _leads_to(name, victim)):
+            plan.already.append(Refusal(name.path, f"is another way to {display.shown(victim.path)}"))
+        else:
+            found[place, name.name] = name
+    return victim._replace(names=tuple(found.values()))
+
+
+def _leads_to(name: Name, victim: Copy) -> bool:
+    try:
+        return looks.at(name.real).identity == victim.identity
+    except OSError:
+        return False
+
+
 def _lasting(keepers: list[Copy], victims: list[Copy], guard: _Guard, spoilt: list[str]) -> list[Copy]:
     """Return the keepers that last as long as the victims would; note why others do not."""
-    in_memory = all(guard.passing.in_memory(victim.names[0].folder, victim.seen.device) for victim in victims)
+    goes = [(victim.names[0].folder, victim.seen.device) for victim in victims]
     found = []
     for keeper in keepers:
-        reason = guard.passing.reason(keeper.names[0].folder, keeper.seen.device)
-        if not reason or in_memory:
+        place = keeper.names[0].folder, keeper.seen.device
+        if guard.passing.outlasts(*place, goes):
             found.append(keeper)
         else:
-            spoilt.append(f"{display.shown(keeper.path)} {reason}")
+            spoilt.append(f"{display.shown(keeper.path)} {guard.passing.reason(*place)}")
     return found
 
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
 from dedupe.actions.marks import path_object
 from dedupe.storage import display, metadata
+from dedupe.storage.temporary_names import is_temporary
 
-VERBS = frozenset({"move", "trash", "delete", "hardlink", "reflink"})
+_MOVING = frozenset({"move", "trash"})
+_REPLACING = frozenset({"delete", "hardlink"})
+VERBS = _MOVING | _REPLACING | {"reflink"}
 
 
 class Result(StrEnum):
@@ -90,16 +94,14 @@ class Intent:
         Raises:
             ValueError, KeyError, TypeError or OverflowError: it is no such line.
         """
-        if str(line["verb"]).removeprefix("undo-") not in VERBS:
-            raise ValueError("a verb that this version does not know")
-        metadata.from_json(line["metadata"])
-        return cls(
+        _check_metadata(line["metadata"])
+        found = cls(
             n=int(line["n"]),
             verb=str(line["verb"]),
             path=_exact(line, "path"),
             shown=_exact(line, "shown"),
             size=int(line["size"]),
-            algorithm=str(line["algorithm"]),
+            algorithm=_word(line["algorithm"]),
             digest=bytes.fromhex(line["digest"]),
             device=int(line["device"]),
             inode=int(line["inode"]),
@@ -116,6 +118,8 @@ class Intent:
             volume=str(line.get("volume", "")),
             undoes=int(line.get("undoes", 0)),
         )
+        _check(found)
+        return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,7 +142,7 @@ class Outcome:
         """Return the outcome of a line.
 
         Raises:
-            ValueError, KeyError or TypeError: it is no such line.
+            ValueError, KeyError, TypeError or OverflowError: it is no such line.
         """
         return cls(
             n=int(line["n"]),
@@ -150,9 +154,51 @@ class Outcome:
         )
 
 
+def _word(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError("no word")
+    return value
+
+
 def _exact(line: dict[str, Any], key: str) -> bytes:
     return display.exact(line[key], line.get(f"{key}_base64"))
 
 
 def _maybe(line: dict[str, Any], key: str) -> bytes | None:
     return None if line.get(key) is None else _exact(line, key)
+
+
+def _check(intent: Intent) -> None:
+    """Make sure that an intent can be followed: a damaged line must not lead to names that nobody meant.
+
+    Raises:
+        ValueError: it cannot.
+    """
+    verb = intent.verb.removeprefix("undo-")
+    if verb not in VERBS:
+        raise ValueError("a verb that this version does not know")
+    if intent.n < 1 or intent.size < 0:
+        raise ValueError("a number that is none")
+    for path in (intent.path, intent.keeper, intent.target, intent.info):
+        if path is not None and not (os.path.isabs(path) and os.path.basename(path) not in (b"", b".", b"..")):
+            raise ValueError("a path that names no file")
+    if (intent.target is None) == (verb in _MOVING):
+        raise ValueError("a target that is missing, or of no use")
+    if (intent.temporary is None) == (verb in _REPLACING):
+        raise ValueError("a temporary name that is missing, or of no use")
+    if intent.temporary is not None and not is_temporary(intent.temporary):
+        raise ValueError("a temporary name that is none of ours")
+
+
+def _check_metadata(record: dict[str, Any]) -> None:
+    """Make sure that metadata can be given to a file.
+
+    Raises:
+        ValueError, KeyError, TypeError or OverflowError: it cannot.
+    """
+    found = metadata.from_json(record)
+    for number, bits in ((found.uid, 32), (found.gid, 32), (found.accessed_ns, 63), (found.modified_ns, 63)):
+        if abs(number) >> bits or (bits == 32 and number < -1):
+            raise ValueError("a number that no file has")
+    if found.mode & ~0o7777 or found.flags & ~0xFFFF_FFFF or any("\0" in name for name in found.xattrs):
+        raise ValueError("rights, flags or attributes that no file has")

@@ -20,6 +20,7 @@ if sys.platform == "win32":
     from dedupe.storage import windows_acts
 
 _BLOCK = 1 << 20
+UNKNOWN_DIGEST = "the journal has a digest of it that is not known here: nothing can be compared with it"
 CHANGED = "its copy does not have the content any more that the journal says"
 
 

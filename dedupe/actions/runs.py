@@ -5,13 +5,14 @@ Of most runs only head and foot are read; those that matter are read whole, when
 
 from __future__ import annotations
 
-import json
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
 from dedupe.actions import journal
+from dedupe.actions.lines import Lines, objects, parsed, take
 from dedupe.actions.records import Intent, Outcome, Result
 from dedupe.actions.tally import Refusal
 from dedupe.errors import NothingUsableError
@@ -19,16 +20,8 @@ from dedupe.storage import display
 
 UNDO = "undo"
 _FOOT = 1 << 16  # bytes from the end where a foot is looked for
+_HEAD = b'{"kind": "head"'  # begins every journal
 _NEVER_PARTED = ("delete", "hardlink")  # verbs whose undoing elsewhere leaves the names as they are
-
-
-@dataclass(slots=True)
-class _Lines:
-    """What the lines of a journal say."""
-
-    intents: dict[int, Intent] = field(default_factory=dict)  # by number; the last of a number counts
-    outcomes: dict[int, Outcome] = field(default_factory=dict)
-    broken: list[int] = field(default_factory=list)  # numbers of lines that are damaged, not torn
 
 
 @dataclass(slots=True)
@@ -38,17 +31,18 @@ class Run:
     path: str
     head: dict[str, Any]
     foot: dict[str, Any] | None
-    _lines: _Lines | None = None
+    _lines: Lines | None = None
 
     @property
     def name(self) -> str:
         """Return the name that `dedupe undo` takes."""
-        return os.path.basename(self.path).removesuffix(journal.ENDING)
+        return name_of(os.fsencode(self.path))
 
     @property
     def action(self) -> str:
         """Return what the run did."""
-        return str(self.head.get("action", ""))
+        told = str(self.head.get("action", ""))
+        return told or next((intent.verb for intent in self.intents.values()), "")
 
     @property
     def started(self) -> str:
@@ -63,7 +57,13 @@ class Run:
     @property
     def is_elsewhere(self) -> bool:
         """Return whether this undo put files into another folder."""
-        return (self.head.get("options") or {}).get("to") is not None
+        return self.head.get("options", {}).get("to") is not None
+
+    @property
+    def totals(self) -> dict[str, Any]:
+        """Return the sums of its foot; none where it did not come to its end, or its foot is damaged."""
+        told = (self.foot or {}).get("totals")
+        return told if isinstance(told, dict) else {}
 
     @property
     def intents(self) -> dict[int, Intent]:
@@ -89,22 +89,31 @@ class Run:
     @property
     def is_settled(self) -> bool:
         """Return whether it came to its end, and where all of its files lie is known."""
-        return self.foot is not None and not (self.foot.get("totals") or {}).get("unknown")
+        return self.foot is not None and not self.totals.get("unknown")
+
+    @property
+    def is_at_work(self) -> bool:
+        """Return whether it goes on at this moment."""
+        return self.foot is None and journal.is_alive(self.path)
 
     def done(self) -> list[Intent]:
         """Return the intents that were carried out, in their order."""
         return [i for n, i in self.intents.items() if n in self.outcomes and self.outcomes[n].result is Result.DONE]
 
+    def undoable(self) -> list[Intent]:
+        """Return the intents that may have been carried out: also those of which a damaged line had the outcome."""
+        if self.foot is None or not self.broken:
+            return self.done()
+        return [i for n, i in self.intents.items() if n not in self.outcomes or self.outcomes[n].result is Result.DONE]
+
     def count(self) -> int:
         """Return how many names were acted on."""
-        totals = (self.foot or {}).get("totals")
-        told = totals.get("done") if isinstance(totals, dict) else None
+        told = self.totals.get("done")
         return told if isinstance(told, int) else len(self.done())
 
     def read_again(self) -> None:
         """Read it anew when it is asked next: more may have been written."""
-        again = read(self.path)
-        self.foot, self._lines = again.foot, None
+        self.foot, self._lines = _ends(self.path)[1], None
 
     def lines(self) -> Iterator[dict[str, Any]]:
         """Yield all lines that can be read, as they stand.
@@ -112,15 +121,15 @@ class Run:
         Raises:
             OSError: the journal cannot be read.
         """
-        for _, line in _objects(self.path):
+        for _, line in objects(self.path):
             if line is not None:
                 yield line
 
-    def _whole(self) -> _Lines:
+    def _whole(self) -> Lines:
         if self._lines is None:
-            self._lines = _Lines()
-            for number, line in _objects(self.path):
-                if line is None or not _take(self._lines, line):
+            self._lines = Lines()
+            for number, line in objects(self.path):
+                if line is None or not take(self._lines, line, is_undo=bool(self.undoes)):
                     self._lines.broken.append(number)
         return self._lines
 
@@ -131,10 +140,15 @@ class Known:
 
     runs: list[Run] = field(default_factory=list)
     unreadable: list[Refusal] = field(default_factory=list)
+    headless: list[Run] = field(default_factory=list)  # of the unreadable, those that only lost their first line
 
     def named(self, name: str) -> Run | None:
         """Return a run by its name."""
-        return next((run for run in self.runs if run.name == name), None)
+        return next((run for run in (*self.runs, *self.headless) if run.name == name), None)
+
+    def unreadable_of(self, name: str) -> Refusal | None:
+        """Return why the journal of a name cannot be read; None if it can, or is not there."""
+        return next((each for each in self.unreadable if name_of(each.path) == name), None)
 
     def acted(self) -> list[Run]:
         """Return the runs that acted on files, the newest first; undos are none."""
@@ -157,23 +171,49 @@ class Known:
         }
 
 
+class HeadlessError(ValueError):
+    """The first line of a journal is damaged; the others may say enough."""
+
+
 def read(path: str) -> Run:
     """Return what the head and the foot of a journal say.
 
     Raises:
         OSError: it cannot be read.
-        ValueError: it is none, or one of another version.
+        ValueError: it is none, or one of another version; `HeadlessError` where only its first line is damaged.
     """
+    head, foot = _ends(path)
+    if head is not None and head.get("kind") == "head" and head.get("schema") != journal.SCHEMA:
+        raise ValueError(f"another version of dedupe wrote it ({head.get('schema')!r:.40}): run this with that one")
+    if head is None or not _is_head(head):
+        raise HeadlessError("it has no head: a run that was killed before it began, a damaged journal, or none at all")
+    return Run(path, head, foot)
+
+
+def _ends(path: str) -> tuple[dict[str, Any] | None, dict[str, Any] | None]:
+    """Return the first line of a journal, and the last one if it is a foot."""
     with open(path, "rb") as file:
-        head = _parsed(file.readline(_FOOT))
+        head = parsed(file.readline(_FOOT))
         size = file.seek(0, os.SEEK_END)
         file.seek(max(0, size - _FOOT))
-        last = _parsed(file.read().rstrip(b"\n").rpartition(b"\n")[2])
-    if head is None or head.get("kind") != "head":
-        raise ValueError("it has no head: a run that was killed before it began, or no journal at all")
-    if head.get("schema") != journal.SCHEMA:
-        raise ValueError(f"it is of another version of dedupe ({head.get('schema')!r:.40})")
-    return Run(path, head, last if last is not None and last.get("kind") == "foot" else None)
+        last = parsed(file.read().rstrip(b"\n").rpartition(b"\n")[2])
+    return head, last if last is not None and last.get("kind") == "foot" else None
+
+
+def _began_nothing(path: str) -> bool:
+    """Return whether a run came no further than to write the beginning of its head."""
+    with open(path, "rb") as file:
+        line = file.readline(_FOOT)
+    return len(line) < _FOOT and not line.endswith(b"\n") and line[: len(_HEAD)] == _HEAD[: len(line)]
+
+
+def _is_head(line: dict[str, Any]) -> bool:
+    words = [line.get(name, "") for name in ("action", "undoes", "started")]
+    return (
+        line.get("kind") == "head"
+        and all(isinstance(each, str) for each in words)
+        and (isinstance(line.get("options", {}), dict))
+    )
 
 
 def all_runs(folder: str) -> Known:
@@ -194,47 +234,32 @@ def all_runs(folder: str) -> Known:
         ) from error
     for name in names:
         path = os.path.join(folder, name)
-        try:
-            known.runs.append(read(path))
-        except OSError as error:
-            known.unreadable.append(Refusal(os.fsencode(path), f"this journal cannot be read: {error.strerror}"))
-        except ValueError as error:
-            if os.path.getsize(path):  # an empty one belongs to a run that began nothing
-                known.unreadable.append(Refusal(os.fsencode(path), f"this journal cannot be read: {error}"))
+        with suppress(FileNotFoundError):  # of a run that could not begin
+            _add(known, path)
     return known
 
 
-def _objects(path: str) -> Iterator[tuple[int, dict[str, Any] | None]]:
-    """Yield the number of each line and what it holds; None for one that is damaged, nothing for one that is torn."""
-    with open(path, "rb") as file:
-        for number, line in enumerate(file, 1):
-            found = _parsed(line)
-            if found is not None or line.endswith(b"}\n"):  # a kill, or a full disk, tears a line before its end
-                yield number, found
+def _add(known: Known, path: str) -> None:
+    """Read one journal as far as it goes.
 
-
-def _parsed(line: bytes) -> dict[str, Any] | None:
+    Raises:
+        FileNotFoundError: it is gone by now.
+    """
     try:
-        found = json.loads(line)
-    except (ValueError, RecursionError):  # also of numbers with thousands of digits
-        return None
-    return found if isinstance(found, dict) else None
+        known.runs.append(read(path))
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        whose = " (run this as its owner)" if isinstance(error, PermissionError) else ""
+        known.unreadable.append(Refusal(os.fsencode(path), f"this journal cannot be read: {error.strerror}{whose}"))
+    except ValueError as error:
+        if _began_nothing(path):
+            return
+        known.unreadable.append(Refusal(os.fsencode(path), f"this journal cannot be read: {error}"))
+        if isinstance(error, HeadlessError):
+            known.headless.append(Run(path, {}, _ends(path)[1]))
 
 
-def _take(lines: _Lines, line: dict[str, Any]) -> bool:
-    """Take a line in; return False if it cannot be understood."""
-    try:
-        if line["kind"] == "intent":
-            intent = Intent.from_object(line)
-            lines.intents[intent.n] = intent
-        elif line["kind"] == "outcome":
-            outcome = Outcome.from_object(line)
-            lines.outcomes[outcome.n] = outcome
-    except (ValueError, KeyError, TypeError, AttributeError, OverflowError):
-        return False
-    return True
-
-
-def names_of(intents: Iterable[Intent]) -> set[bytes]:
-    """Return all names by which a user may mean intents."""
-    return {name for intent in intents for name in (intent.shown, intent.path)}
+def name_of(path: bytes) -> str:
+    """Return the name of a run by the path of its journal."""
+    return os.fsdecode(os.path.basename(path)).removesuffix(journal.ENDING)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from dedupe.actions.copies import Copy
-from dedupe.actions.plan import Plan
+from dedupe.actions.plan import Plan, PlannedGroup
 from dedupe.storage import display, file_systems, sharing, volumes
 from dedupe.storage.opening import open_folder, open_nofollow
 
@@ -31,6 +31,9 @@ class Summary:
     files: int = 0  # physical ones
     bytes: int = 0
     freed: dict[str, int] = field(default_factory=dict)  # bytes by volume: of files that lose their last name
+    shared: set[str] = field(default_factory=set)  # volumes where victims share blocks, so that it may be more
+    stays: dict[str, int] = field(default_factory=dict)  # files that stay, by volume
+    refused: dict[str, int] = field(default_factory=dict)  # files that the action will leave alone, by reason
     keeps_name: int = 0  # files that have further names outside the report, so that nothing becomes free
     other_dates: int = 0  # victims whose dates differ from those of the copy that stays
     symlinks: int = 0  # that lead to victims
@@ -40,27 +43,34 @@ class Summary:
 def of(plan: Plan) -> Summary:
     """Return the sums of a plan."""
     found = Summary()
-    named: dict[int, tuple[str, bool]] = {}
+    volumes_of = _Volumes()
     for group in plan.groups:
-        keeper = group.keepers[0]
         for victim in _each_file(group.victims):
-            device = victim.seen.device
-            if device not in named:
-                named[device] = _volume(victim)
-            name, may_share = named[device]
-            found.names += len(victim.names)
-            found.files += 1
-            found.bytes += group.size
-            found.symlinks += len(victim.symlinks)
-            found.other_dates += victim.seen.modified_ns != keeper.seen.modified_ns
-            if victim.seen.nlink > len(victim.names):
-                found.keeps_name += 1
-                found.freed.setdefault(name, 0)
-            else:
-                found.freed[name] = found.freed.get(name, 0) + _own(victim, may_share=may_share)
-            if len(found.examples) < EXAMPLES:
-                found.examples.append(Example(victim.path, keeper.path))
+            _count(found, victim, group, volumes_of)
+        for keeper in group.keepers:
+            name = volumes_of.name(keeper)
+            found.stays[name] = found.stays.get(name, 0) + 1
     return found
+
+
+def _count(found: Summary, victim: Copy, group: PlannedGroup, volumes_of: _Volumes) -> None:
+    """Count one file that goes."""
+    keeper, name = group.keepers[0], volumes_of.name(victim)
+    found.names += len(victim.names)
+    found.files += 1
+    found.bytes += group.size
+    found.symlinks += len(victim.symlinks)
+    found.other_dates += victim.seen.modified_ns != keeper.seen.modified_ns
+    own = 0
+    if victim.seen.nlink > len(victim.names):
+        found.keeps_name += 1
+    else:
+        own = _own(victim, may_share=volumes_of.may_share(victim))
+        if own < victim.seen.on_disk:
+            found.shared.add(name)
+    found.freed[name] = found.freed.get(name, 0) + own
+    if len(found.examples) < EXAMPLES:
+        found.examples.append(Example(victim.path, keeper.path))
 
 
 def _each_file(victims: tuple[Copy, ...]) -> Iterator[Copy]:
@@ -73,10 +83,30 @@ def _each_file(victims: tuple[Copy, ...]) -> Iterator[Copy]:
     yield from files.values()
 
 
-def _volume(victim: Copy) -> tuple[str, bool]:
-    """Return what a user calls a volume, and whether files may share blocks there."""
+class _Volumes:
+    """What a user calls volumes, each asked once."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, tuple[str, bool]] = {}
+
+    def name(self, copy: Copy) -> str:
+        """Return what a user calls the volume of a file."""
+        return self._of(copy)[0]
+
+    def may_share(self, copy: Copy) -> bool:
+        """Return whether files may share blocks there."""
+        return self._of(copy)[1]
+
+    def _of(self, copy: Copy) -> tuple[str, bool]:
+        device = copy.seen.device
+        if device not in self._known:
+            self._known[device] = _asked(copy)
+        return self._known[device]
+
+
+def _asked(copy: Copy) -> tuple[str, bool]:
     try:
-        volume = volumes.locate(victim.names[0].folder, victim.seen.device).volume
+        volume = volumes.locate(copy.names[0].folder, copy.seen.device).volume
     except OSError:
         return "its volume", False
     shown = display.shown(volume.mount_point) if volume.mount_point else "its volume"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from datetime import UTC, datetime
 
@@ -29,7 +30,8 @@ class ToTrash:
         self._trashes = trashes
         self._slots: dict[Item, Slot] = {}
         self._claimed: set[Item] = set()
-        self.used: dict[bytes, Trash] = {}  # by their folders
+        self._touched: dict[bytes, Trash] = {}  # by their folders
+        self._used: dict[bytes, None] = {}  # folders of those where something stayed
 
     def probe(self, victim: Held) -> None:
         """Accept a volume: which trash a file goes to is its folder's to say."""
@@ -60,10 +62,16 @@ class ToTrash:
     def aside(self, item: Item) -> None:
         """Claim the place, and rename the victim into it."""
         slot = self._slots[item]
-        if not slot.trash.claim(slot, item.name.real, datetime.now(UTC), sync=False):
+        try:
+            is_ours = slot.trash.claim(slot, item.name.real, datetime.now(UTC), sync=False)
+        except OSError as error:
+            if error.errno in (errno.ENOSPC, errno.EDQUOT):
+                raise RefusedError("its trash has no space left for the record of it") from error
+            raise
+        if not is_ours:
             raise PlaceTakenError
         self._claimed.add(item)
-        self.used[slot.trash.folder] = slot.trash
+        self._touched[slot.trash.folder] = slot.trash
         move(item, item.here, self.whereabouts(item))
 
     def whereabouts(self, item: Item) -> Spot:
@@ -73,8 +81,9 @@ class ToTrash:
 
     def commit(self, item: Item) -> None:
         """Keep the place."""
-        self._slots.pop(item, None)
+        slot = self._slots.pop(item)
         self._claimed.discard(item)
+        self._used[slot.trash.folder] = None
 
     def back(self, item: Item) -> None:
         """Rename the victim back."""
@@ -82,12 +91,16 @@ class ToTrash:
 
     def sync(self) -> None:
         """Have the names in all trashes on the disk."""
-        for trash in self.used.values():
+        for trash in self._touched.values():
             trash.sync()
 
     def places(self) -> list[str]:
-        """Return the folders of the trashes that were used, for people."""
-        return [display.shown(folder) for folder in self.used]
+        """Return the folders of the trashes where something lies now, for people."""
+        return [display.shown(folder) for folder in self._used]
+
+    def notes(self) -> list[str]:
+        """Return which trashes are not used though they come first, and why: an administrator may want to know."""
+        return list(self._trashes.passed_over)
 
 
 def _none(error: NoTrashError) -> str:

@@ -16,7 +16,7 @@ from types import TracebackType
 from typing import Self
 from urllib.parse import quote_from_bytes, unquote_to_bytes
 
-from dedupe.storage import opening
+from dedupe.storage import durable, opening
 from dedupe.storage.rename import rename_no_replace, sync_folder
 
 _ENDING = b".trashinfo"
@@ -74,11 +74,13 @@ class Trash:
         top: the top folder of the volume that it belongs to; None for the one in the user's home.
         files: descriptor of the folder with the files.
         info: descriptor of the folder that tells where they came from.
+        passed_over: which trash comes before it by the specification, and why it is not used; empty if none.
 
     """
 
     def __init__(self, folder: bytes, top: bytes | None, files: int, info: int) -> None:
         self.folder, self.top, self.files, self.info = folder, top, files, info
+        self.passed_over = ""
         self._chosen: set[bytes] = set()
 
     def __enter__(self) -> Self:
@@ -95,9 +97,10 @@ class Trash:
         os.close(self.info)
 
     def sync(self) -> None:
-        """Have the names in the trash written to the disk."""
-        sync_folder(self.info)
-        sync_folder(self.files)
+        """Have the names in the trash, and what their info files say, written to the disk."""
+        if not durable.write_volume(self.info):  # one call for as many info files as were written since
+            sync_folder(self.info)
+            sync_folder(self.files)
 
     def slot(self, name: bytes) -> Slot:
         """Return the slot of a file that was put there before, by its name in the trash."""
@@ -200,6 +203,8 @@ def _numbered(name: bytes, number: int, longest: int) -> bytes:
 def tells_of(info: tuple[int, bytes], original: bytes) -> bool:
     """Return whether an info file, a name in an open folder, is that of a file by its path; not another's.
 
+    An empty one is: its writer was killed between making it and writing it, which is one call.
+
     Raises:
         OSError: it is not there, or cannot be read.
     """
@@ -209,4 +214,4 @@ def tells_of(info: tuple[int, bytes], original: bytes) -> bool:
     finally:
         os.close(descriptor)
     path = unquote_to_bytes(text.partition(b"\nPath=")[2].partition(b"\n")[0])
-    return path == original or (path != b"" and original.endswith(b"/" + path))
+    return not text or path == original or (path != b"" and original.endswith(b"/" + path))

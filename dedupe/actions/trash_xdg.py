@@ -14,7 +14,9 @@ from contextlib import ExitStack, suppress
 from types import TracebackType
 from typing import Self
 
+from dedupe.actions.permits import mount_of
 from dedupe.actions.trash_slots import Trash
+from dedupe.storage import display
 
 
 class NoTrashError(OSError):
@@ -23,6 +25,8 @@ class NoTrashError(OSError):
 
 class NotMadeError(NoTrashError):
     """There is no trash yet, and one can be made."""
+
+    passed_over = ""  # as of a `Trash`
 
 
 class Trashes:
@@ -38,6 +42,7 @@ class Trashes:
         self._by_folder: dict[tuple[bytes, int], Trash] = {}
         self._by_place: dict[bytes, Trash] = {}
         self._looked: dict[tuple[bytes, int], NoTrashError | None] = {}
+        self.passed_over: dict[str, None] = {}  # trashes that are not used, and why
         self._open = ExitStack()
 
     def __enter__(self) -> Self:
@@ -63,6 +68,7 @@ class Trashes:
             else:
                 found.close()
             self._by_folder[key] = known
+            self._note(found)
         return self._by_folder[key]
 
     def look(self, path: bytes, *, device: int) -> None:
@@ -74,14 +80,21 @@ class Trashes:
         key = os.path.dirname(path), device
         if key not in self._looked:
             try:
-                find_trash(path, device=device, home=self._home, make=False).close()
+                found = find_trash(path, device=device, home=self._home, make=False)
+                self._note(found)
+                found.close()
                 self._looked[key] = None
-            except NotMadeError:
+            except NotMadeError as none:
+                self._note(none)
                 self._looked[key] = None
             except NoTrashError as error:
                 self._looked[key] = error
-        if (none := self._looked[key]) is not None:
-            raise none
+        if (refusal := self._looked[key]) is not None:
+            raise refusal
+
+    def _note(self, found: Trash | NotMadeError) -> None:
+        if found.passed_over:
+            self.passed_over[found.passed_over] = None
 
 
 if sys.platform == "linux":
@@ -115,8 +128,18 @@ if sys.platform == "linux":
             return _shared(top, make=make)
         except NotMadeError:
             raise
-        except NoTrashError:  # then the user's own in the top folder is the one
-            return _made(os.path.join(top, b".Trash-%d" % os.geteuid()), top, make=make)
+        except NoTrashError as error:  # then the user's own in the top folder is the one
+            passed = "" if error.errno == errno.ENOENT else f"{_shown(top, b'.Trash')} is not used: {error.strerror}."
+        try:
+            trash = _made(os.path.join(top, b".Trash-%d" % os.geteuid()), top, make=make)
+        except NotMadeError as none:
+            none.passed_over = passed
+            raise
+        trash.passed_over = passed
+        return trash
+
+    def _shown(*parts: bytes) -> str:
+        return display.shown(os.path.join(*parts))
 
     def open_trash(folder: bytes, top: bytes | None = None) -> Trash:
         """Open a trash that is there, as a journal names it.
@@ -179,7 +202,7 @@ if sys.platform == "linux":
         return NotMadeError(errno.ENOENT, "it is not made yet", folder)
 
     def _unusable(folder: bytes, reason: str | None) -> str:
-        return f"its trash {os.fsdecode(folder)!r} cannot be used ({reason}): move the file with --move-to"
+        return f"its trash {_shown(folder)} cannot be used ({reason})"
 
     def _check_home(above: bytes) -> None:
         """Refuse another user's home, as `sudo` can leave it: what is made there could not be used by its owner.
@@ -222,26 +245,16 @@ if sys.platform == "linux":
         That is where the mount begins (a bind mount too, though it has the same device), or a subvolume of btrfs
         (which is no mount, though it has another device).
         """
-        here = _mounted(folder)
+        here = mount_of(folder)
         while folder != b"/":
             above = os.path.dirname(folder)
-            if _mounted(above) != here:
+            if mount_of(above) != here:
                 break
             folder = above
         return folder, here[1]
 
-    def _mounted(folder: bytes) -> tuple[bytes, int]:
-        """Return which mount and which device a folder lies on."""
-        descriptor = os.open(folder, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
-        try:
-            with open(f"/proc/self/fdinfo/{descriptor}", "rb") as told:
-                mount = next(line for line in told if line.startswith(b"mnt_id:"))
-            return mount, os.fstat(descriptor).st_dev
-        finally:
-            os.close(descriptor)
-
 else:
-    _NOWHERE = "dedupe knows the trash of Linux desktops only: move the files with --move-to"
+    _NOWHERE = "dedupe knows the trash of Linux desktops only"
 
     def find_trash(path: bytes, *, device: int, home: bytes | None = None, make: bool = True) -> Trash:  # noqa: ARG001
         """Raise NoTrashError: this system has no such trash."""

@@ -12,22 +12,22 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
-from dedupe.actions import settle
 from dedupe.actions.action import Spot, rename, second_name, temporary
+from dedupe.actions.elsewhere import below, make_folders, on_one_device
 from dedupe.actions.holding import Folders, RefusedError
 from dedupe.actions.interrupts import Deferred
 from dedupe.actions.journal import Journal
 from dedupe.actions.places import Place, check_volume, place
 from dedupe.actions.records import Intent, Outcome, Result
-from dedupe.actions.restoring import CHANGED, copy_to, put_over
+from dedupe.actions.restoring import CHANGED, UNKNOWN_DIGEST, copy_to, put_over
 from dedupe.actions.runs import Known, Run
+from dedupe.actions.settling import forget_info
 from dedupe.actions.tally import Refusal, Tally
 from dedupe.actions.words import said
-from dedupe.errors import NothingUsableError
+from dedupe.errors import BackendError, NothingUsableError
 from dedupe.progress import Progress
 from dedupe.storage import display
 from dedupe.storage.opening import link_at, unlink_at
-from dedupe.storage.paths import absolute
 from dedupe.storage.rename import sync_folder
 
 _AT_ONCE = 64  # names of a batch
@@ -54,8 +54,8 @@ class Undoing:
         """Find the files that earlier undos of the run gave a name again: further names of theirs are links."""
         for other in self.known.undos(self.run):
             for intent in other.done():
-                if intent.verb.endswith(("delete", "hardlink")) and not other.is_elsewhere:
-                    before = self.run.intents[intent.undoes]
+                before = self.run.intents.get(intent.undoes)
+                if before and intent.verb.endswith(("delete", "hardlink")) and not other.is_elsewhere:
                     self._made[before.device, before.inode] = intent.path
 
     def all(self, intents: Sequence[Intent]) -> None:
@@ -68,7 +68,9 @@ class Undoing:
         finally:
             self.folders.close()
         if self._parted:
-            told = "had further names outside the report, and are files of their own now"
+            told = "had further names outside the report, and is a file of its own now"
+            if self._parted > 1:
+                told = "had further names outside the report, and are files of their own now"
             self.tally.notes.append(f"Of the names that are back {self._parted:,} {told}.")
 
     def _batch(self, intents: Sequence[Intent], asked: Deferred) -> None:
@@ -93,19 +95,22 @@ class Undoing:
 
     def _intent(self, intent: Intent) -> Intent:
         self._n += 1
-        path = intent.path if self.to is None else _below(self.to, intent.path)
-        outcome = self.run.outcomes[intent.n]
-        put = outcome.inode or intent.keeper_inode if intent.verb == "hardlink" else 0
         name = temporary(self._own, self._n)
+        if self.to is not None:
+            intent = below(self.to, intent)
         return replace(
             intent,
             n=self._n,
             verb=f"undo-{intent.verb}",
-            path=path,
-            keeper_inode=put,
+            keeper_inode=self._put(intent) if intent.verb == "hardlink" and self.to is None else 0,
             temporary=None if intent.target is not None else name,
             undoes=intent.n,
         )
+
+    def _put(self, intent: Intent) -> int:
+        """Return the inode of the link that a name was made."""
+        outcome = self.run.outcomes.get(intent.n)
+        return (outcome.inode if outcome else 0) or intent.keeper_inode
 
     @property
     def _own(self) -> str:
@@ -117,17 +122,23 @@ class Undoing:
             self.written.tell(outcome)
 
     def _one(self, before: Intent, intent: Intent) -> None:
+        made: list[bytes] = []
         try:
-            self._make_way(before, intent)
+            self._make_way(before, intent, made)
             left = _HOW[before.verb](self, before, intent)
             outcome = Outcome(n=intent.n, result=Result.DONE, reason="; ".join(left))
             self.tally.done += 1
             self.tally.done_bytes += intent.size
+            self.tally.unknown[:] = [each for each in self.tally.unknown if each.path != before.shown]
+            made.clear()
             if left:
                 reason = f"is back, but could not be given its {', its '.join(left)} again"
                 self.tally.failed.append(Refusal(intent.path, reason))
             elif intent.target is None and before.nlink > before.names:
                 self._parted += 1
+        except BackendError:
+            outcome = Outcome(n=intent.n, result=Result.REFUSED, reason=UNKNOWN_DIGEST)
+            self.tally.refused.append(Refusal(intent.shown, UNKNOWN_DIGEST))
         except RefusedError as error:
             outcome = Outcome(n=intent.n, result=Result.REFUSED, reason=str(error))
             self.tally.refused.append(Refusal(intent.shown, str(error)))
@@ -136,15 +147,23 @@ class Undoing:
             outcome = Outcome(n=intent.n, result=Result.FAILED, reason=reason, errno=error.errno)
             self.tally.failed.append(Refusal(intent.shown, reason))
         self._tell(outcome)
+        for folder in reversed(made):
+            with suppress(OSError):
+                os.rmdir(folder)
 
-    def _make_way(self, before: Intent, intent: Intent) -> None:
-        """Make sure that the volume of a name is there, and that the folder is that it goes to."""
+    def _make_way(self, before: Intent, intent: Intent, made: list[bytes]) -> None:
+        """Make sure that the volume of a name is there, and that the folder is that it goes to; note what is made."""
         if self.to is None:
             check_volume(before, before.path)
-        elif self.written is not None:
-            os.makedirs(os.path.dirname(intent.path), exist_ok=True)
         if before.target is not None:
             check_volume(before, before.target)
+        if self.to is None:
+            return
+        goal = os.path.dirname(intent.path)
+        if before.target is not None and not on_one_device(goal, os.path.dirname(before.target)):
+            raise RefusedError(_OTHER_VOLUME)
+        if self.written is not None:
+            make_folders(goal, made)
 
     def move_back(self, before: Intent, intent: Intent) -> list[str]:
         """Rename a file back from a folder or a trash."""
@@ -158,7 +177,7 @@ class Undoing:
             raise RefusedError(f"what lies at {display.shown(before.target)} has changed since")
         if here is not None and self.written is not None:
             self._rename(there.spot, here.spot, intent)
-            settle.forget_info(before, self.folders)
+            forget_info(before, self.folders)
         return []
 
     def _goal(self, intent: Intent) -> Place | None:
@@ -190,10 +209,9 @@ class Undoing:
     def unlink(self, before: Intent, intent: Intent) -> list[str]:
         """Give a name that was made a link a file of its own again."""
         here = place(before.path, self.folders)
-        put = self.run.outcomes[before.n].inode or before.keeper_inode
         if here.look is None:
             raise RefusedError("its name is gone")
-        if here.look.inode != put:
+        if here.look.inode != self._put(before):
             raise RefusedError("its name means another file by now")
         target = here if self.to is None else self._goal(intent)
         if self.to is not None and target is not None and target.look is not None:
@@ -247,10 +265,11 @@ class Undoing:
         aside = Spot(here.spot.folder, intent.temporary or b"")
         made = self._made.get((before.device, before.inode))
         if made is not None and self.to is None:
-            first = place(made, self.folders)
-            if first.has_content(before):
-                link_at(*first.spot, *aside)
-                return aside, []
+            with suppress(OSError):  # it went away with its folder: a copy does as well
+                first = place(made, self.folders)
+                if first.has_content(before):
+                    link_at(*first.spot, *aside)
+                    return aside, []
         if source.look is None or source.look.size != before.size:
             self._looked(before, source)
         return aside, copy_to(source.spot, aside, before.algorithm, before.digest, before.metadata)
@@ -262,10 +281,3 @@ _HOW: dict[str, Callable[[Undoing, Intent, Intent], list[str]]] = {
     "delete": Undoing.make_again,
     "hardlink": Undoing.unlink,
 }
-
-
-def _below(folder: bytes, path: bytes) -> bytes:
-    """Return where a file goes below another folder: its whole path is kept."""
-    drive, rest = os.path.splitdrive(path)
-    parts = [drive.replace(b":", b"").strip(b"\\?/").replace(b"\\", b"_"), rest.lstrip(b"/\\")]
-    return os.path.join(os.path.realpath(absolute(folder)), *(part for part in parts if part))

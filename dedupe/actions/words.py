@@ -14,7 +14,7 @@ _WORDS = {
     errno.ENOSPC: "there is no space left for its new name",
     errno.ELOOP: "is reached by a symbolic link: scan where it really lies",
 }
-_STOPPING = ("immutable", "append only", "read-only")
+_STOPPING = ("immutable", "append only", "read-only")  # the last one is Windows' attribute
 
 
 def said(error: Exception) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import hashlib
 import os
 import sys
 from typing import TYPE_CHECKING, Annotated
@@ -71,9 +73,12 @@ def apply(
     progress: options.Bars = None,
     verbose: _Verbose = False,
 ) -> Exit:
-    """Get rid of redundant files, each compared once more."""
+    """Get rid of redundant files, each compared once more.
+
+    It tells what would happen and asks for the word yes; `dedupe undo` takes it back.  A group always keeps a copy that
+    lies in no trash, snapshot or target folder.
+    """
     from dedupe.actions import apply as applying
-    from dedupe.actions import journal, summary
 
     flags = {"trash": trash, "move-to": move_to is not None, "reflink": reflink, "hardlink": hardlink, "delete": delete}
     order = applying.Order(
@@ -85,20 +90,34 @@ def apply(
         dry_run=dry_run,
     )
     asks = not (yes or dry_run)
-    if asks and (source == "-" or sys.stdin is None or not sys.stdin.isatty()):
-        raise UsageError("Nobody can be asked here: look at it with --dry-run, then give --yes.")
     rules = rule_options.rules_of(protect, protect_name, only_in, prefer, then)
-    prepared = applying.prepare(_marks(source, rules, verbose=verbose), order, journal.default_folder())
+    prepared = applying.prepare(_marks(source, rules, verbose=verbose), order)
+    for note in prepared.notes:  # what became of a run that was killed is done, whatever the answer
+        console.say(note)
+    bars = console.bars(progress)
     if prepared.plan.groups:
-        for line in telling.before(summary.of(prepared.plan), order):
+        foreseen = applying.foresee(prepared, bars)
+        for line in telling.before(foreseen, order) if foreseen.files else ():
             console.say(line)
-        if asks and console.ask("Type yes to go on: ") != "yes":
-            console.say("dedupe: nothing was done")
+        if asks and prepared.plan.groups and not _agreed(source):
+            console.say("dedupe: nothing more was done" if prepared.notes else "dedupe: nothing was done")
             return Exit.NOTHING
-    tally = applying.carry_out(prepared, console.bars(progress))
-    for line in telling.after(tally, order, verbose=verbose):
+    tally = applying.carry_out(prepared, bars)
+    undecided = prepared.marks.undecided
+    for line in telling.after(tally, order, verbose=verbose, told=prepared.notes, undecided=undecided):
         console.say(line)
     return telling.exit_of(tally)
+
+
+def _agreed(source: str) -> bool:
+    """Ask whether it is to be done, and return the answer.
+
+    Raises:
+        UsageError: there is nobody to ask; nothing was done.
+    """
+    if source == "-" or sys.stdin is None or not sys.stdin.isatty():
+        raise UsageError("Nobody can be asked here, and nothing was done: look at it with --dry-run, then give --yes.")
+    return console.ask("Type yes to go on: ") == "yes"
 
 
 def _action(given: list[str]) -> ActionName:
@@ -123,4 +142,4 @@ def _marks(source: str, rules: Rules, *, verbose: bool) -> Marks:
         return marks.read(data, source)
     decided = mark(load_report(data, os.fsencode(source)), rules)
     rule_options.tell_undecided(decided, verbose=verbose)
-    return decided.marks
+    return dataclasses.replace(decided.marks, sha256=hashlib.sha256(data).hexdigest())  # of the report, for the journal

@@ -18,7 +18,7 @@ class Exit(IntEnum):
 MEANINGS = {
     Exit.DONE: "done",
     Exit.NOTHING: "nothing usable could be done, or nothing was done",
-    Exit.USAGE: "wrong usage",
+    Exit.USAGE: "wrong usage, or marks that are refused as a whole, or nobody to ask",
     Exit.INCOMPLETE: "done, but some files could not be read or acted on, or changed meanwhile",
     Exit.INTERRUPTED: "interrupted",
 }

@@ -36,14 +36,16 @@ def journal(name: _Name = None, format_: _FormatOption = _Format.TEXT) -> Exit:
     from dedupe.actions import runs
 
     known = runs.all_runs(journals.default_folder())
-    chosen = [run for run in known.runs if name in (None, run.name)]
-    if name is not None and not chosen:
-        raise UsageError(f"There is no run {name}: `dedupe journal` lists them.")
+    chosen = known.runs
+    if name is not None:
+        chosen = [run] if (run := known.named(name)) else []
+        if not chosen and not known.unreadable_of(name):
+            raise UsageError(f"There is no run {name}: `dedupe journal` lists them.")
     if format_ is _Format.JSON:
         console.write(_json(chosen, whole=name is not None), text=False)
     elif name is None:
         console.write(f"{line}\n".encode() for line in _list(known))
-    else:
+    elif chosen:
         console.write(f"{line}\n".encode() for line in _full(chosen[0], known))
     for each in known.unreadable:
         console.say(f"dedupe: {display.shown(each.path)}: {each.reason}")
@@ -66,7 +68,8 @@ def _list(known: Known) -> Iterator[str]:
 def _line(run: Run, known: Known) -> str:
     taken = known.undone(run)
     undone = f", {len(taken):,} undone" if taken else ""
-    return f"{run.name}  {run.started}  {_what(run)}, {run.count():,} names{_state(run)}{undone}"
+    names = "1 name" if run.count() == 1 else f"{run.count():,} names"
+    return f"{run.name}  {run.started or 'time not known'}  {_what(run)}, {names}{_state(run)}{undone}"
 
 
 def _what(run: Run) -> str:
@@ -74,11 +77,11 @@ def _what(run: Run) -> str:
 
 
 def _state(run: Run) -> str:
-    from dedupe.actions import journal as journals
-
-    if run.foot is not None:
-        return ", cut off" if (run.foot.get("totals") or {}).get("stopped") == "killed" else ""
-    return ", still at work" if journals.is_alive(run.path) else ", cut off"
+    if run.is_at_work:
+        return ", still at work"
+    stopped = "killed" if run.foot is None else str(run.totals.get("stopped") or "")
+    unclear = ", some of them UNCLEAR" if run.totals.get("unknown") else ""
+    return {"": "", "killed": ", cut off"}.get(stopped, ", ended early") + unclear
 
 
 def _full(run: Run, known: Known) -> Iterator[str]:
@@ -92,6 +95,8 @@ def _full(run: Run, known: Known) -> Iterator[str]:
         yield f"{word}{', undone' if n in taken else ''}: {display.shown(intent.shown)}"
         if intent.target is not None:
             yield f"    {'from' if run.undoes else 'to'}: {display.shown(intent.target)}"
+        if run.is_elsewhere:
+            yield f"    to: {display.shown(intent.path)}"
         if intent.keeper and intent.target is None:
             yield f"    stays: {display.shown(intent.keeper)}"
         if outcome is not None and outcome.reason:

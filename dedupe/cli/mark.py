@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shlex
+import sys
 import tempfile
 from collections.abc import Iterable
 from typing import Annotated
@@ -37,6 +39,7 @@ def mark(
     """Mark by rules which copies of a report are redundant."""
     from dedupe.actions import marks, rules
     from dedupe.report.read.loader import load_report
+    from dedupe.report.units import counted
 
     wanted = rule_options.rules_of(protect, protect_name, only_in, prefer, then)
     data = rule_options.content(saved)
@@ -49,10 +52,18 @@ def mark(
         console.write(marks.write(decided.marks), text=False)
     else:
         _save(output, marks.write(decided.marks))
-    files, groups = f"{redundant:,} redundant files", f"{len(decided.marks.groups):,} groups"
-    hint = "" if output == "-" else f": `dedupe apply {output} --trash` acts on them"
+    files, groups = counted(redundant, "redundant file"), counted(len(decided.marks.groups), "group")
+    hint = "" if output == "-" or not redundant else f": `dedupe apply {_typed(output)} --trash` acts on them"
     console.say(f"dedupe: {files} in {groups}{hint}")
     return Exit.DONE if redundant else Exit.NOTHING
+
+
+def _typed(path: str) -> str:
+    """Return a path as it is to be typed after a command."""
+    if sys.platform == "win32":
+        return f'"{path}"' if " " in path else path
+    else:  # noqa: RET505 - mypy takes what follows an if for Windows as unreachable there
+        return shlex.quote(f"./{path}" if path.startswith("-") else path)
 
 
 def _save(path: str, pieces: Iterable[bytes]) -> None:
@@ -68,8 +79,8 @@ def _save(path: str, pieces: Iterable[bytes]) -> None:
     try:
         if os.path.isfile(target):
             with open(target, "rb") as file:
-                begin = file.read(4096)
-            if begin and not marks.is_marks(begin):
+                held = file.read()
+            if held and not marks.is_marks(held):
                 raise UsageError(f"{path} is there and holds no marks: name another file to write them to.")
         handle, temporary = tempfile.mkstemp(prefix=".marks.", suffix=".part", dir=os.path.dirname(target))
         try:

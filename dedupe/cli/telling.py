@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import os
+import sys
+from collections.abc import Collection, Iterator, Sequence
 
 from dedupe.actions.apply import ActionName, Order
 from dedupe.actions.summary import Summary
 from dedupe.actions.tally import Refusal, Tally, counted
 from dedupe.cli.exits import Exit
 from dedupe.report.units import binary_size
+from dedupe.report.units import counted as counted_nouns
 from dedupe.storage import display
 
 _LISTED = 10  # names of a kind that are listed without --verbose
@@ -44,7 +47,14 @@ def before(summary: Summary, order: Order) -> Iterator[str]:
         ActionName.REFLINK: " at most",
     }.get(order.action, "")
     for volume, count in summary.freed.items():
-        yield f"On {volume}: {binary_size(count)} would become free{later}."
+        least = "at least " if volume in summary.shared and order.action is not ActionName.REFLINK else ""
+        yield f"On {volume}: {least}{binary_size(count)} would become free{later}."
+    if len(summary.stays) > 1 or order.copies > 1:
+        yield f"Copies that stay: {', '.join(f'{count:,} on {volume}' for volume, count in summary.stays.items())}."
+    if summary.refused:
+        yield f"Will be left alone: {_files(sum(summary.refused.values()))}."
+        reasons = sorted(summary.refused.items(), key=lambda pair: -pair[1])
+        yield from (f"  {count:,} x {reason}" for reason, count in reasons[:_LISTED])
     yield from _warnings(summary, order)
 
 
@@ -59,30 +69,48 @@ def _warnings(summary: Summary, order: Order) -> Iterator[str]:
         yield "Hard links are one file under several names: who edits one of them edits all."
 
 
-def after(tally: Tally, order: Order, *, verbose: bool) -> Iterator[str]:
-    """Yield what came of it."""
+def after(
+    tally: Tally, order: Order, *, verbose: bool, told: Collection[str] = (), undecided: int = 0
+) -> Iterator[str]:
+    """Yield what came of it.
+
+    Args:
+        tally: the sums.
+        order: what was to be done.
+        verbose: tell of every name.
+        told: notes that need not be told again.
+        undecided: groups that the rules left as they are.
+    """
     would = "would be " if order.dry_run else ""
     yield f"{_names(tally.done)} {would}{_DID[order.action]} ({binary_size(tally.done_bytes)})."
     if tally.freed:
         yield f"{binary_size(tally.freed)} became free."
-    yield from _rest(tally, verbose=verbose)
+    yield from _rest(tally, verbose=verbose, told=told)
+    if undecided:
+        yield f"Undecided: {counted_nouns(undecided, 'group')}, of which all copies stay."
     if tally.run and tally.done and order.action is not ActionName.REFLINK:
-        yield f"`dedupe undo {tally.run}` takes it back."
+        yield f"`{_rights()}dedupe undo {tally.run}` takes it back."
+
+
+def _rights() -> str:
+    """Return what has to stand before a command for it to find root's journals, where this ran as root by sudo."""
+    return "sudo -H " if sys.platform != "win32" and os.geteuid() == 0 and "SUDO_USER" in os.environ else ""
 
 
 def after_undo(tally: Tally, *, dry_run: bool, verbose: bool) -> Iterator[str]:
     """Yield what came of an undo."""
     if tally.about:
         yield tally.about
-    if tally.done or not tally.notes:
-        yield f"{_names(tally.done)} {'would be' if dry_run else 'is' if tally.done == 1 else 'are'} as before."
+    if tally.done or not (tally.notes or tally.already):
+        what = "in another folder" if tally.places else "as before"
+        yield f"{_names(tally.done)} {'would be' if dry_run else 'is' if tally.done == 1 else 'are'} {what}."
     yield from _rest(tally, verbose=verbose)
 
 
-def _rest(tally: Tally, *, verbose: bool) -> Iterator[str]:
+def _rest(tally: Tally, *, verbose: bool, told: Collection[str] = ()) -> Iterator[str]:
     for place in tally.places:
-        yield f"They lie in {place}."
-    yield from tally.notes
+        yield f"{'It lies' if tally.done == 1 else 'They lie'} in {place}."
+    yield from (note for note in tally.notes if note not in told)
     if tally.already:
         yield f"Already done: {_names(len(tally.already))}."
     for word, refusals in (("Refused", tally.refused), ("Failed", tally.failed), ("UNCLEAR", tally.unknown)):
@@ -115,8 +143,8 @@ def exit_of(tally: Tally) -> Exit:
 
 
 def _files(count: int) -> str:
-    return "1 file" if count == 1 else f"{count:,} files"
+    return counted_nouns(count, "file")
 
 
 def _names(count: int) -> str:
-    return "1 name" if count == 1 else f"{count:,} names"
+    return counted_nouns(count, "name")

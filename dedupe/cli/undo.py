@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from typing import Annotated
 
 import typer
@@ -14,7 +13,10 @@ from dedupe.errors import UsageError
 
 _What = Annotated[
     list[str] | None,
-    typer.Argument(metavar="[RUN] [FILE...]", help="The run, by default the last one; only these files of it."),
+    typer.Argument(
+        metavar="[RUN] [FILE...]",
+        help="The run, by default the last one; of it only these files, or what lay below these folders.",
+    ),
 ]
 _To = Annotated[
     str | None,
@@ -22,7 +24,6 @@ _To = Annotated[
 ]
 _DryRun = Annotated[bool, typer.Option("--dry-run", help="Tell how many names would be taken back; change nothing.")]
 _Verbose = Annotated[bool, typer.Option("--verbose", help="Tell of every file.")]
-_RUN = re.compile("[0-9a-z]*[0-9][0-9a-z]*")
 
 
 @console.guarded
@@ -42,8 +43,7 @@ def undo(
 
     given = list(what or ())
     folder = journal.default_folder()
-    known = given and os.path.exists(os.path.join(folder, given[0] + journal.ENDING))
-    is_run = known or (len(given) > 0 and _is_meant(given[0]))
+    is_run = bool(given) and os.path.exists(os.path.join(folder, given[0] + journal.ENDING))
     run = given.pop(0) if is_run else ""
     if to == "":
         raise UsageError("--to names no folder.")
@@ -58,8 +58,3 @@ def undo(
         console.say(line)
     code = telling.exit_of(tally)
     return Exit.DONE if code is Exit.NOTHING and tally.is_complete else code
-
-
-def _is_meant(word: str) -> bool:
-    """Return whether a word that no run has for a name is one that was mistyped rather than a file that is gone."""
-    return _RUN.fullmatch(word) is not None and not os.path.lexists(word)

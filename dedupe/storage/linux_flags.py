@@ -41,6 +41,8 @@ _PUT = request(ord("f"), 2, _LONG, reads=False, machine=_MACHINE)  # FS_IOC_SETF
 
 _SUBVOLUME = request(0x94, 25, 8, reads=True, machine=_MACHINE)  # BTRFS_IOC_SUBVOL_GETFLAGS
 _READ_ONLY = 2  # BTRFS_SUBVOL_RDONLY
+_INFO = request(0x94, 60, 504, reads=True, machine=_MACHINE)  # BTRFS_IOC_GET_SUBVOL_INFO, Linux 4.18
+_PARENT = slice(312, 328)  # of what it answers: the UUID of the subvolume that this one was a snapshot of
 
 
 def is_read_only_subvolume(folder: bytes) -> bool:
@@ -58,6 +60,21 @@ def is_read_only_subvolume(folder: bytes) -> bool:
         if error.errno in _NOT_OFFERED:
             return bool(os.fstatvfs(descriptor).f_flag & os.ST_RDONLY)
         raise
+    finally:
+        os.close(descriptor)
+
+
+def is_snapshot_subvolume(folder: bytes) -> bool:
+    """Return whether a folder of btrfs lies in a subvolume that was made as a snapshot, which may be written to.
+
+    Raises:
+        OSError: it cannot be opened, or does not tell.
+    """
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        answer = bytearray(504)
+        fcntl.ioctl(descriptor, _INFO, answer)
+        return any(answer[_PARENT])
     finally:
         os.close(descriptor)
 

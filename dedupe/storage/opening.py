@@ -51,6 +51,15 @@ if sys.platform == "win32":
         flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_BINARY | os.O_NOINHERIT
         return os.open(windows_acts.at(folder, _checked(name)), flags, 0o600)
 
+    def make_folder(folder: int, name: bytes) -> None:
+        """Make a folder in an open one.
+
+        Raises:
+            FileExistsError: something has that name.
+            OSError: it was not made.
+        """
+        os.mkdir(windows_acts.at(folder, _checked(name)))
+
     def longest_name(folder: int) -> int:  # noqa: ARG001
         """Return how long a name may be: counted in UTF-16 units there, of which none takes less than a byte."""
         return 255
@@ -121,6 +130,15 @@ else:
         """Make a new file of mode 600 in an open folder, for reading and writing; replaces nothing."""
         flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
         return os.open(_checked(name), flags, 0o600, dir_fd=folder)
+
+    def make_folder(folder: int, name: bytes) -> None:
+        """Make a folder in an open one.
+
+        Raises:
+            FileExistsError: something has that name.
+            OSError: it was not made.
+        """
+        os.mkdir(_checked(name), dir_fd=folder)
 
     def longest_name(folder: int) -> int:
         """Return how many bytes a name in an open folder may have."""

@@ -75,6 +75,8 @@ else:
         _CALL, _NO_REPLACE, _EXCHANGE = "renameat2", 1, 2  # RENAME_NOREPLACE, RENAME_EXCHANGE of linux/fs.h
         _HERE = -100  # AT_FDCWD of linux/fcntl.h
 
+    _CLAIM = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+
     def rename_no_replace(
         source: bytes,
         target: bytes,
@@ -86,7 +88,8 @@ else:
         """Give a file another name on its file system; never replaces anything.
 
         A kill can leave both names, and in the ways round a missing call the name `second` or an empty target; the
-        content is always under at least one of them.
+        content is always under at least one of them.  An empty target is ours only while an empty file of the name
+        `second` says so, which is made a moment before it.
 
         Args:
             source: its path, or its name in `source_dir`.
@@ -114,7 +117,7 @@ else:
                 raise
         else:
             return
-        _rename_by_claim(source, target, source_dir, target_dir)
+        _rename_by_claim(source, target, second, source_dir, target_dir)
 
     def exchange(a: bytes, b: bytes, *, a_dir: int | None = None, b_dir: int | None = None) -> None:
         """Give two files each other's names in one step.
@@ -196,11 +199,25 @@ else:
         os.unlink(aside, dir_fd=source_dir)
         raise _Swapped(errno.EAGAIN, "another file took its name while it was being renamed", source, None, target)
 
-    def _rename_by_claim(source: bytes, target: bytes, source_dir: int | None, target_dir: int | None) -> None:
+    def _rename_by_claim(
+        source: bytes, target: bytes, second: bytes, source_dir: int | None, target_dir: int | None
+    ) -> None:
         """Rename over an empty file that this very call created under the new name."""
         os.stat(source, dir_fd=source_dir, follow_symlinks=False)  # else a name would be made for nothing
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-        claim = os.open(target, flags, 0o600, dir_fd=target_dir)
+        note = os.path.join(os.path.dirname(source), second) if second else b""
+        if note:
+            os.close(os.open(note, _CLAIM, 0o600, dir_fd=source_dir))
+        try:
+            _claim(source, target, source_dir, target_dir)
+        except OSError:
+            if note:
+                os.unlink(note, dir_fd=source_dir)
+            raise
+        if note:
+            os.unlink(note, dir_fd=source_dir)
+
+    def _claim(source: bytes, target: bytes, source_dir: int | None, target_dir: int | None) -> None:
+        claim = os.open(target, _CLAIM, 0o600, dir_fd=target_dir)
         try:
             if _is_still_empty(claim, target, target_dir):
                 try:

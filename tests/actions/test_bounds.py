@@ -13,6 +13,7 @@ from dedupe.actions.apply import ActionName
 from dedupe.actions.bounds import Inside, out_of_the_way
 from dedupe.actions.held_back import Kind
 from dedupe.actions.marks import MarkedFile, Rule
+from dedupe.actions.plan import Limits, make
 from dedupe.errors import UsageError
 from tests import disks
 from tests.actions.common import ON_LINUX, act, content, copies, marked, reasons
@@ -22,12 +23,74 @@ from tests.conftest import write
 pytestmark = ON_LINUX
 
 
-@pytest.mark.parametrize("name", [".recycle", "files_trashbin", ".dtrash", ".stversions", ".Trash-1000", ".snapshots"])
-def test_trashes_and_snapshots_by_name(tmp_path: Path, journal: Path, name: str) -> None:
-    """No copy there is one that stays."""
-    marks = copies(tmp_path / "top", {"one": ([f"{name}/a"], ["b"])})
-    assert act(marks, ActionName.DELETE, journal).done == 0
-    assert out_of_the_way(os.fsencode(tmp_path / name / "deep"))
+TRASHES = [
+    ".recycle",
+    "files_trashbin",
+    ".dtrash",
+    ".stversions",
+    ".Trash-1000",
+    ".Trashes/501",
+    "#recycle",
+    "@Recycle",
+    ".sync/Archive",
+    ".local/share/Trash/files",
+    ".recycler",
+    ".trashbox",
+]
+SNAPSHOTS = [
+    ".snapshots",
+    "snapshots/daily.0",
+    "hourly.5",
+    "weekly.3",
+    "monthly.11",
+    "yearly.1",
+    "alpha.0",
+    "beta.2",
+    "gamma.1",
+    "_delete.4711",
+    "timeshift/snapshots/2026-11-30_20-00-01/localhost",
+    "timeshift-btrfs/snapshots/2026/@home",
+    "backintime/host/ann/1/20261130-200001-123/backup",
+    "Backups.backupdb/mac/Latest",
+    ".snap",
+    ".zfs/snapshot/x",
+    "~snapshot",
+    "#snapshot",
+    "@Recently-Snapshot",
+    "@GMT-2026.11.30-20.00.01",
+    ".btrbk_snapshots",
+    "com.apple.TimeMachine.localsnapshots/Backups",
+]
+EMPTIED = ("lost+found", "found.000", "Windows.old/Users", "System Volume Information")
+
+
+@pytest.mark.parametrize("name", [*TRASHES, *SNAPSHOTS, *EMPTIED])
+def test_trashes_and_snapshots_by_name(tmp_path: Path, name: str) -> None:
+    """No copy there is one that stays, whatever the case of the name, and nothing there is a victim."""
+    for shown in (name, name.upper()):
+        assert out_of_the_way(os.fsencode(tmp_path / shown / "deep"))
+    plan = make(copies(tmp_path / "top", {"one": ([f"{name}/a"], ["b"])}), Limits())
+    assert (plan.groups, len(plan.refused)) == ([], 1)
+    plan = make(copies(tmp_path / "top", {"one": (["b"], [f"{name}/a"])}), Limits())
+    assert (plan.groups, len(plan.refused)) == ([], 1)
+
+
+@pytest.mark.parametrize(
+    "name", ["daily", "daily.mp4", "daily.0.jpg", "snapshots/b", "Trash", "lost", "recycle", "my.snap"]
+)
+def test_names_that_only_look_like_them(tmp_path: Path, name: str) -> None:
+    """Folders of users count, whatever words are in their names."""
+    assert out_of_the_way(os.fsencode(tmp_path / name)) is None
+
+
+@pytest.mark.parametrize(
+    "name", [".trashed-1767225600-IMG_1.jpg", ".nfs000000000012345600000001", ".fuse_hidden0000000100000001"]
+)
+def test_files_that_were_removed_count_no_more(tmp_path: Path, name: str) -> None:
+    """Android, NFS and FUSE keep a removed file under another name for a while."""
+    plan = make(copies(tmp_path / "top", {"one": ([name], ["b"])}), Limits())
+    assert (plan.groups, len(plan.refused)) == ([], 1)
+    assert "was removed already" in plan.refused[0].reason
 
 
 @pytest.mark.parametrize(
@@ -91,6 +154,37 @@ def test_a_read_only_snapshot_is_no_copy_that_stays(tmp_path: Path, journal: Pat
         marks = marked(made.folder, {"one": (["monday/a"], ["live/a"])})
         assert "snapshot" in reasons(act(marks, ActionName.DELETE, journal))[0]
         assert (made.folder / "live/a").exists()
+
+
+@pytest.mark.parametrize("below", ["", "/deep"])
+def test_a_snapshot_that_can_be_written_is_no_copy_that_stays(tmp_path: Path, journal: Path, below: str) -> None:
+    """The kernel knows from which subvolume it was made; the subvolume itself, and one of its own, count."""
+    with disks.disk(tmp_path / "image", tmp_path / "disk", "btrfs") as made:
+        disks.run("btrfs", "subvolume", "create", made.folder / "live")
+        write(made.folder / f"live{below}/a", content("one"))
+        disks.run("btrfs", "subvolume", "snapshot", made.folder / "live", made.folder / "monday")
+        disks.run("btrfs", "subvolume", "create", made.folder / "other")
+        write(made.folder / "other/a", content("one"))
+        marks = marked(made.folder, {"one": ([f"monday{below}/a"], [f"live{below}/a"])})
+        assert "snapshot" in reasons(act(marks, ActionName.DELETE, journal))[0]
+        assert (made.folder / f"live{below}/a").exists()
+        marks = marked(made.folder, {"one": ([f"live{below}/a"], ["other/a"])})
+        assert act(marks, ActionName.DELETE, journal).done == 1
+
+
+def test_a_snapshot_that_is_mounted_as_the_system_counts(tmp_path: Path, journal: Path) -> None:
+    """After a rollback the system runs from what was a snapshot; and within one, copies are as good as one another."""
+    with disks.disk(tmp_path / "image", tmp_path / "disk", "btrfs") as made:
+        disks.run("btrfs", "subvolume", "create", made.folder / "live")
+        for name in ("a", "b"):
+            write(made.folder / "live" / name, content("one"))
+        disks.run("btrfs", "subvolume", "snapshot", made.folder / "live", made.folder / "monday")
+        marks = marked(made.folder, {"one": (["monday/a"], ["monday/b"])})
+        assert act(marks, ActionName.DELETE, journal).done == 1
+        with disks.mounted(tmp_path / "root", "-o", "subvol=monday", Path(made.device)) as root:
+            marks = marked(tmp_path, {"one": (["root/a"], ["disk/live/b"])})
+            assert act(marks, ActionName.DELETE, journal).done == 1
+            assert (root / "a").exists()
 
 
 def test_a_deep_tree_is_no_trouble(tmp_path: Path) -> None:

@@ -39,7 +39,7 @@ def test_apply_settles_before_it_plans(tmp_path: Path, journal: Path, monkeypatc
     killed_in(monkeypatch, Delete, "commit", lambda: act(marks, ActionName.DELETE, journal))
     tally = act(marks, ActionName.DELETE, journal)
     assert (tally.done, tally.already) == (1, [])
-    assert "1 of its names were put back" in tally.notes[0]
+    assert "1 name was put back" in tally.notes[0]
     assert [path.name for path in (tmp_path / "top").iterdir()] == ["a"]
 
 

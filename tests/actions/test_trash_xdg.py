@@ -155,8 +155,31 @@ def test_a_trash_that_is_not_ours_is_not_used(volume: Path, tmp_path: Path) -> N
     assert os.listdir(volume / "elsewhere") == []
 
 
+@pytest.mark.parametrize("kind", ["no sticky bit", "link", "file", "user's part"])
+def test_a_trash_for_all_that_is_passed_over_is_told(volume: Path, tmp_path: Path, kind: str) -> None:
+    """The specification wants the administrator to know; in a dry run too, and a volume without one has no note."""
+    file, shared = write(volume / "a", b"x"), volume / ".Trash"
+    with Trashes(os.fsencode(tmp_path)) as trashes:
+        trashes.look(os.fsencode(file), device=file.stat().st_dev)
+        assert not trashes.passed_over
+    if kind == "file":
+        shared.write_bytes(b"")
+    elif kind == "link":
+        shared.symlink_to("elsewhere")
+    else:
+        shared.mkdir()
+        shared.chmod(0o777 if kind == "no sticky bit" else 0o1777)
+        if kind == "user's part":
+            write(shared / str(os.geteuid()), b"x")
+    for find_it in (Trashes.look, Trashes.find):
+        with Trashes(os.fsencode(tmp_path)) as trashes:
+            find_it(trashes, os.fsencode(file), device=file.stat().st_dev)
+            (note,) = trashes.passed_over
+            assert note.startswith(f"{shared} is not used: ")
+
+
 def test_a_volume_that_takes_none_is_refused(volume: Path, tmp_path: Path) -> None:
-    """A read-only volume, and a top folder that the user may not write to, are told with what works instead."""
+    """A read-only volume, and a top folder that the user may not write to, are told."""
     file = write(volume / "a", b"x")
     os.chmod(volume, 0o755)
     descriptor = os.open(tmp_path, os.O_RDONLY)
@@ -168,7 +191,7 @@ def test_a_volume_that_takes_none_is_refused(volume: Path, tmp_path: Path) -> No
 
     assert "Permission denied" in as_nobody(search)
     run("mount", "-o", "remount,ro", volume)
-    with pytest.raises(NoTrashError, match=r"Read-only file system.*--move-to"):
+    with pytest.raises(NoTrashError, match="Read-only file system"):
         find(file, tmp_path)
 
 

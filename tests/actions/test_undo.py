@@ -56,7 +56,7 @@ def test_some_files_of_a_run(tmp_path: Path, journal: Path) -> None:
     assert take_back(journal, files=[os.fsencode(top / "go/b")]).done == 1
     assert (top / "go/b").exists()
     assert not (top / "go/e").exists()
-    with pytest.raises(UsageError, match="did nothing about"):
+    with pytest.raises(UsageError, match="No run did anything about"):
         take_back(journal, files=[os.fsencode(top / "keep/a")])
     back = take_back(journal)
     assert (back.done, len(back.already)) == (2, 1)
@@ -176,14 +176,21 @@ def test_journals_that_cannot_be_read_are_told(tmp_path: Path, journal: Path) ->
     (path,) = journal.iterdir()
     path.write_bytes(path.read_bytes().replace(b'"algorithm"', b'"algorithX"', 1))
     (journal / "zzzzzzzz.jsonl").write_bytes(b'{"kind": "head", "schema": "dedupe-journal/2"}\n')
-    tally = take_back(journal)
+    run = path.name.removesuffix(".jsonl")
+    with pytest.raises(UsageError, match=rf"zzzzzzzz.*another version.*nothing was undone.*`dedupe undo {run}`"):
+        take_back(journal)
+    with pytest.raises(UsageError, match="another version"):
+        take_back(journal, run="zzzzzzzz")
+    assert not (tmp_path / "top/b").exists()
+    tally = take_back(journal, run=run)
     assert tally.done == 1
     assert [reason[:40] for reason in reasons(tally)] == [
-        "this journal cannot be read: it is of an",
+        "this journal cannot be read: another ver",
         "this journal is damaged in line 2: what ",
     ]
     path.rename(tmp_path / "kept")
-    assert take_back(journal).unknown
+    with pytest.raises(UsageError, match="name a run"):
+        take_back(journal)
 
 
 def test_a_folder_of_journals_that_cannot_be_read_is_one_sentence(tmp_path: Path) -> None:
@@ -247,7 +254,7 @@ def test_a_killed_run_is_the_last_run(tmp_path: Path, journal: Path, monkeypatch
     assert (tally.done, reasons(tally)) == (0, [])
     assert snapshot(tmp_path / "second") == before
     assert not (tmp_path / "first/b").exists()
-    assert "1 of its names were put back" in tally.notes[0]
+    assert "1 name was put back" in tally.notes[0]
     assert f"dedupe undo {run}" in tally.notes[-1]
 
 

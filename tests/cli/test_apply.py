@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -159,3 +162,70 @@ def test_what_is_set_aside_is_a_problem_of_a_scan(cli: Run, tmp_path: Path) -> N
     assert b".dedupe-tpfh3a9i-1" not in done.stdout
     assert b".dedupe-notes" in done.stdout
     assert b"set aside by a run that was cut off: `dedupe undo` puts it back" in done.stderr
+
+
+def test_a_report_and_rules_go_to_the_trash_at_once(cli: Run, report: Path, tmp_path: Path) -> None:
+    """Two commands from nothing to a clean disk, the safe way; the journal knows the report and the rules."""
+    before = snapshot(tmp_path / "top")
+    done = cli("apply", report, *RULES, "--trash", "--yes")
+    assert done.returncode == 0, done.stderr
+    (path,) = (Path(os.environ["XDG_STATE_HOME"]) / "dedupe/journal").glob("*.jsonl")
+    head = json.loads(path.read_bytes().splitlines()[0])
+    assert head["marks_sha256"] == hashlib.sha256(report.read_bytes()).hexdigest()
+    assert head["options"]["rules"] == [["prefer", str(tmp_path / "top/a")], ["then", "newest"]]
+    assert cli("undo").returncode == 0
+    assert snapshot(tmp_path / "top") == before
+
+
+@not_on_windows("there is another shell")
+def test_mark_and_apply_in_one_pipe(report: Path, tmp_path: Path) -> None:
+    """As a user types it, with standard output named or not."""
+    python = shlex.join([sys.executable, "-m", "dedupe"])
+    for output in ("--output -", ""):
+        line = f"{python} mark r.json --prefer top/a {output} | {python} apply - --trash --yes"
+        done = subprocess.run(["sh", "-c", line], cwd=tmp_path, capture_output=True, check=False)
+        assert done.returncode == 0, done.stderr
+        assert b"1 name put into the trash" in done.stderr
+        assert not (tmp_path / "top/b/one").exists()
+        subprocess.run([sys.executable, "-m", "dedupe", "undo"], cwd=tmp_path, capture_output=True, check=True)
+
+
+def test_what_is_undecided_is_counted_at_the_end(cli: Run, report: Path, tmp_path: Path) -> None:
+    """Ties leave all copies; where there is nothing else the exit code is 1, from marks too."""
+    done = cli("apply", report, "--prefer", "top/a", "--delete", "--yes")
+    assert (done.returncode, done.stderr.decode().count("Undecided: 1 group, of which all copies stay.")) == (0, 1)
+    cli("undo")
+    cli("mark", report, "--then", "first-root", "--output", "m.json")
+    for source in ((report, "--then", "first-root"), ("m.json",)):
+        done = cli("apply", *source, "--delete", "--yes")
+        assert (done.returncode, b"Undecided: 2 groups" in done.stderr) == (1, True)
+
+
+def test_nobody_is_asked_where_nothing_is_to_be_done(cli: Run, report: Path, tmp_path: Path) -> None:
+    """No terminal and no --yes are needed then, and no promise is made."""
+    cli("mark", report, *RULES, "--output", "m.json")
+    assert cli("apply", "m.json", "--delete", "--yes").returncode == 0
+    again = cli("apply", "m.json", "--delete")
+    assert (again.returncode, b"Already done: 2 names." in again.stderr) == (0, True)
+    cli("undo")
+    for name in ("a/one", "b/one", "b/two", "b/too"):
+        (tmp_path / "top" / name).chmod(0o600 if name in ("a/one", "b/two") else 0o644)
+    refused = cli("apply", "m.json", "--hardlink")
+    assert (refused.returncode, b"Refused: 2 names." in refused.stderr) == (1, True)
+    assert b"would become" not in refused.stderr
+
+
+def test_the_summary_leaves_out_what_will_be_refused(cli: Run, report: Path, tmp_path: Path) -> None:
+    """Before the question: how many files, and why."""
+    (tmp_path / "top/b/one").chmod(0o600)
+    told = cli("apply", report, *RULES, "--hardlink", "--dry-run").stderr.decode()
+    assert "1 file, 2.6 KiB, would become further names" in told
+    assert "Will be left alone: 1 file." in told
+    assert "  1 x a hard link would lose its mode" in told
+
+
+def test_the_help_says_what_it_asks_and_how_to_go_back(cli: Run) -> None:
+    """And what each exit code means."""
+    told = " ".join(cli("apply", "--help").stdout.decode().split())
+    assert "asks for the word yes; `dedupe undo` takes it back" in told
+    assert "2 wrong usage, or marks that are refused as a whole, or nobody to ask" in told

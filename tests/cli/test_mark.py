@@ -11,6 +11,7 @@ import jsonschema
 import pytest
 
 import dedupe
+from tests.cases.common import not_on_windows
 from tests.conftest import write
 
 Run = Callable[..., subprocess.CompletedProcess[bytes]]
@@ -32,7 +33,7 @@ def test_marks_are_written_whole_or_not(cli: Run, report: Path, tmp_path: Path) 
     done = cli("mark", report, "--prefer", "top/a", "--output", "m.json")
     assert done.returncode == 0
     assert b"1 group is undecided" in done.stderr
-    assert b"1 redundant files in 1 groups: `dedupe apply m.json --trash`" in done.stderr
+    assert b"dedupe: 1 redundant file in 1 group: `dedupe apply m.json --trash`" in done.stderr
     marks = json.loads((tmp_path / "m.json").read_bytes())
     schema = (Path(dedupe.__file__).parent / "report/marks-schema.json").read_text(encoding="utf-8")
     jsonschema.validate(marks, json.loads(schema))
@@ -80,3 +81,34 @@ def test_marks_are_no_report(cli: Run, report: Path) -> None:
     cli("mark", report, "--then", "newest", "--output", "m.json")
     assert b"holds marks already" in cli("mark", "m.json", "--then", "newest").stderr
     assert cli("mark", "gone.json", "--then", "newest").returncode == 1
+
+
+def test_marks_that_were_formatted_anew_are_marks(cli: Run, report: Path, tmp_path: Path) -> None:
+    """By their content, wherever it stands: keys in order, as `jq -S` writes them, many groups before the schema."""
+    cli("mark", report, "--then", "shortest", "--prefer", "top/a", "--output", "m.json")
+    marks = json.loads((tmp_path / "m.json").read_bytes())
+    marks["groups"] = marks["groups"] * 50
+    text = json.dumps({key: marks[key] for key in sorted(marks)}, indent=2, sort_keys=True)
+    assert text.index("dedupe-marks") > 4096
+    (tmp_path / "m.json").write_text(text, encoding="utf-8")
+    assert b"holds marks already" in cli("mark", "m.json", "--then", "newest").stderr
+    assert b"rules are for a report" in cli("apply", "m.json", "--then", "newest", "--delete", "--yes").stderr
+    assert cli("mark", report, "--prefer", "top/a", "--output", "m.json").returncode == 0  # and may be replaced
+
+
+@not_on_windows("no name has such characters")
+def test_a_name_that_speaks_of_marks_makes_none(cli: Run, tmp_path: Path) -> None:
+    """A report of a file whose name has the words is a report."""
+    for folder in ("top/a", "top/b"):
+        write(tmp_path / folder / '"schema": "dedupe-marks', b"same")
+        write(tmp_path / folder / '"schema":"dedupe-marks' / "1", b"other")
+    cli("scan", "top", "--no-cache", "--output", "r.json")
+    done = cli("mark", "r.json", "--prefer", "top/a")
+    assert done.returncode == 0
+    assert b"2 redundant files in 2 groups" in done.stderr
+
+
+def test_the_command_that_is_named_can_be_typed(cli: Run, report: Path) -> None:
+    """With a space in the name it is quoted."""
+    told = cli("mark", report, "--prefer", "top/a", "--output", "my marks.json").stderr.decode()
+    assert "`dedupe apply 'my marks.json' --trash`" in told or '`dedupe apply "my marks.json" --trash`' in told

@@ -12,6 +12,7 @@ import importlib.util
 import json
 import os
 import re
+import shlex
 import shutil
 import struct
 import subprocess
@@ -445,6 +446,32 @@ def test_the_page_says_what_to_do_with_the_marks(open_page: Any, tmp_path: Path)
     assert opened.page.evaluate("getSelection().toString()") == opened.text("#command")
     told = subprocess.run([sys.executable, "-m", "dedupe", command, "--help"], capture_output=True, check=True).stdout
     assert all(option.encode() in told for option in options)
+    assert shlex.split(opened.text("#command")) == opened.text("#command").split()
+    assert re.fullmatch(r"[\w.-]+", name)  # in no shell it needs quoting
+
+
+def test_each_saved_file_has_a_name_of_its_own(open_page: Any) -> None:
+    """A browser numbers a name that is taken, and then the command would act on the older marks."""
+    opened = open_page(small())
+    opened.rule("newest")
+    names = set()
+    for _ in range(3):
+        with opened.page.expect_download() as waiting:
+            opened.page.click("#save")
+        names.add(waiting.value.suggested_filename)
+        assert opened.text("#command").split()[2] == waiting.value.suggested_filename
+    assert len(names) == 3
+
+
+@pytest.mark.parametrize("root", [rb"C:\Photos & more\100% (a)", rb"\\server\share\it's"])
+def test_on_windows_no_command_is_named_that_would_be_refused(open_page: Any, root: bytes) -> None:
+    """There nothing acts on files yet: the page says so."""
+    scan = scan_of(group(1, root + rb"\one.bin", root + rb"\two.bin", size=5000))
+    opened = open_page(replace(scan, roots=[root]))
+    opened.rule("newest")
+    opened.page.click("#save")
+    assert opened.page.is_hidden("#next")
+    assert "offered on Linux only so far" in opened.text("#elsewhere")
 
 
 def test_saved_marks_come_back(open_page: Any, tmp_path: Path) -> None:

@@ -127,16 +127,21 @@ function start(model) {
     );
   }
 
-  const MARKS_FILE = "dedupe-marks.json";
+  // Paths of Windows: nothing acts on files there yet.
+  const onWindows = [...model.roots.map(shownName), ...model.folderPath.slice(0, 1)].some((path) =>
+    /^([A-Za-z]:|\\\\)/.test(path),
+  );
 
   function save() {
+    // A name of its own for each: where one is taken browsers add a number, and the command would act on the older file.
+    const name = `dedupe-marks-${new Date().toISOString().replace(/\D/g, "")}.json`;
     const href = URL.createObjectURL(new Blob(marks.written(), { type: "application/json" }));
-    element("a", { href, download: MARKS_FILE }).click();
+    element("a", { href, download: name }).click();
     setTimeout(() => URL.revokeObjectURL(href), 60_000); // the browser may still be reading it
     marks.saved = true;
     say(`Marks of ${countText(marks.chosen, "group", "groups")} given to the browser to save.`);
-    byId("command").textContent = `dedupe apply ${MARKS_FILE} --trash`; // one click selects it whole
-    byId("next").hidden = false;
+    byId("command").textContent = `dedupe apply ${name} --trash`; // one click selects it whole
+    byId(onWindows ? "elsewhere" : "next").hidden = false;
   }
 
   async function load() {
