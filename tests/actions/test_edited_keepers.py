@@ -8,6 +8,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -160,6 +161,84 @@ def test_a_victim_that_is_edited_between_its_names_stays(
     tally = act(marks, action, journal, target=tmp_path / "target")
     assert (tally.done, len(reasons(tally))) == (1, 1)
     assert (top / "c").read_bytes()[:6] == b"edited"
+
+
+WRITER = """
+import os, sys
+kept = os.stat(sys.argv[1])
+with open(sys.argv[1], "r+b") as file:
+    file.write(b"edited")
+os.utime(sys.argv[1], ns=(kept.st_atime_ns, kept.st_mtime_ns))
+"""
+
+
+@pytest.mark.parametrize("is_lent", [True, False])
+def test_a_program_that_edits_a_keeper_between_two_names_costs_no_content(
+    tmp_path: Path, journal: Path, action: ActionName, monkeypatch: pytest.MonkeyPatch, *, is_lent: bool
+) -> None:
+    """It has to wait where the file is lent, and is seen by that; where not, by the time of change, date put back."""
+    top = tmp_path / "top"
+    marks = copies(top, {"one": (["a"], ["b0", "b1", "b2", "b3"])})
+    usual, writers = Acting._one, list[subprocess.Popen[bytes]]()
+    if not is_lent:
+        monkeypatch.setattr(holding.lease, "read_lease", no_lease)
+
+    def one(self: Acting, proven: Any, *of: Any) -> None:
+        usual(self, proven, *of)
+        if not writers:
+            writers.append(subprocess.Popen([sys.executable, "-c", WRITER, top / "a"]))
+            while writers[0].poll() is None and proven.keepers[0].keeps_writers_away():
+                time.sleep(0.01)
+
+    monkeypatch.setattr(Acting, "_one", one)
+    tally = act(marks, action, journal, target=tmp_path / "target")
+    assert (tally.done, len(reasons(tally))) == (1, 3)
+    assert writers[0].wait(60) == 0
+    assert (top / "a").read_bytes()[:6] == b"edited"
+    assert all((top / f"b{n}").read_bytes() == content("one") for n in (1, 2, 3))
+
+
+@pytest.mark.parametrize("is_lent", [True, False])
+def test_a_new_date_alone_is_doubt(
+    tmp_path: Path, journal: Path, action: ActionName, monkeypatch: pytest.MonkeyPatch, *, is_lent: bool
+) -> None:
+    """Whoever sets the date that a keeper has already moved its time of change: it takes no further names."""
+    top = tmp_path / "top"
+    marks = copies(top, {"one": (["a"], ["b0", "b1", "b2"])})
+    usual, kept = Acting._one, (top / "a").stat()
+    if not is_lent:
+        monkeypatch.setattr(holding.lease, "read_lease", no_lease)
+
+    def one(self: Acting, *of: Any) -> None:
+        usual(self, *of)
+        time.sleep(0.02)  # a tick of the clock
+        os.utime(top / "a", ns=(kept.st_atime_ns, kept.st_mtime_ns))
+
+    monkeypatch.setattr(Acting, "_one", one)
+    tally = act(marks, action, journal, target=tmp_path / "target")
+    assert (tally.done, len(reasons(tally))) == (1, 2)
+    assert content("one") == (top / "a").read_bytes() == (top / "b2").read_bytes()
+
+
+def test_a_keeper_that_failed_once_serves_none_of_its_group(
+    tmp_path: Path, journal: Path, action: ActionName, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Though it is there again a moment later, and looks as it did: its folder went away and came back."""
+    top = tmp_path / "top"
+    marks = copies(top, {"one": (["keep/a"], ["b0", "b1", "b2"])})
+    usual, times = Acting._one, list[int]()
+
+    def one(self: Acting, *of: Any) -> None:
+        times.append(1)
+        if len(times) == 2:
+            (top / "keep").rename(top / "away")
+        usual(self, *of)
+        if len(times) == 2:
+            (top / "away").rename(top / "keep")
+
+    monkeypatch.setattr(Acting, "_one", one)
+    tally = act(marks, action, journal, target=tmp_path / "target")
+    assert (tally.done, len(reasons(tally))) == (1, 2)
 
 
 ORDINARY = """
