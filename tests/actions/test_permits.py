@@ -5,19 +5,21 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from dedupe.actions import engine
+from dedupe.actions.acting import Acting
 from dedupe.actions.action import Item
 from dedupe.actions.apply import ActionName
 from dedupe.actions.copies import Name
 from dedupe.actions.holding import Folders, RefusedError
 from dedupe.actions.move_to import MoveTo
 from tests import disks
-from tests.actions.common import ON_LINUX, act, copies, reasons, snapshot
+from tests.actions.common import ON_LINUX, act, copies, reasons, snapshot, take_back
 from tests.cases.common import need_root
 from tests.conftest import need, write
 
@@ -60,6 +62,32 @@ def test_flags_are_seen_before_anything_is_read(
             (reason,) = reasons(tally)
             assert tally.done == 0
             assert ("append only" if flag == "a" else "immutable") in reason
+    assert snapshot(disk / "top") == before
+
+
+@pytest.mark.parametrize("flag", ["a", "i"])
+@pytest.mark.parametrize("what", ["go", "go/b"])
+@pytest.mark.parametrize("action", RENAMING)
+def test_flags_that_come_at_the_last_moment_leave_nothing_that_is_not_told(
+    disk: Path, journal: Path, action: ActionName, what: str, flag: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What cannot be removed is named, counts as unclear, and goes with the next run once that is possible."""
+    marks = copies(disk / "top", {"one": (["keep/a"], ["go/b"])})
+    before = snapshot(disk / "top")
+    usual = Acting._tried
+    with monkeypatch.context() as patch, ExitStack() as flags:
+
+        def tried(self: Acting, *of: Any) -> Any:
+            flags.enter_context(flagged(flag, disk / "top" / what))
+            return usual(self, *of)
+
+        patch.setattr(Acting, "_tried", tried)
+        tally = act(marks, action, journal, target=disk / "away")
+        stays = [path.name for path in (disk / "top").rglob(".dedupe-*")]
+        assert (tally.done, len(reasons(tally))) == (0, 1)
+        assert [name for name in stays if name not in reasons(tally)[0]] == []
+        assert len(stays) == len(tally.unknown)
+    take_back(journal)
     assert snapshot(disk / "top") == before
 
 
