@@ -43,6 +43,15 @@ def test_reflink_frees_blocks_and_changes_nothing_else(sharing_disk: Path, journ
     assert (again.done, len(again.already), again.freed) == (0, 2, 0)
 
 
+def test_small_files_that_take_no_blocks_gain_nothing(tmp_path: Path, journal: Path) -> None:
+    """On btrfs they lie beside their metadata: no run says of them that they were made to share."""
+    with disks.disk(tmp_path / "image", tmp_path / "disk", "btrfs") as made:
+        marks = copies(made.folder / "top", {"one": (["a"], ["b", "c"])}, size=300)
+        tally = act(marks, ActionName.REFLINK, journal)
+    assert (tally.done, reasons(tally)) == (0, [])
+    assert {each.reason for each in tally.already} == {"takes no blocks of its own: nothing would be gained"}
+
+
 def test_reflink_of_what_differs_is_refused(sharing_disk: Path, journal: Path) -> None:
     """Our comparison says so before the kernel's could."""
     top = sharing_disk / "top"
