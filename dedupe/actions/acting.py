@@ -207,7 +207,8 @@ class Acting:
         progress.seen = afterwards.left(item)
         inode = 0 if self.action.names_go else item.keeper.seen.inode
         reason = afterwards.complaint(self.action, item, proven.algorithm, proven.digest) if self.verify else ""
-        freed = afterwards.freed(self.action, item, own)
+        freed, is_least = afterwards.freed(self.action, item, own)
+        self.tally.freed_more |= is_least
         return Outcome(n=item.n, result=Result.DONE, freed=freed, inode=inode, reason=reason)
 
     def _aside(self, proven: Proven, item: Item, journal: Journal) -> None:

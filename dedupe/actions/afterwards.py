@@ -29,14 +29,18 @@ def left(item: Item) -> Look | None:
         return None
 
 
-def freed(action: Action, item: Item, own: int) -> int:
-    """Return the bytes that became free: where names go for good, once the last one of a file has gone."""
+def freed(action: Action, item: Item, own: int) -> tuple[int, bool]:
+    """Return the bytes that became free: where names go for good, once the last one of a file has gone.
+
+    Returns:
+        The bytes; and whether it may be more, as others that go too had them as well.
+    """
     if item.gained is not None:
-        return item.gained
+        return item.gained, False
     seen = left(item)
     if action.verb not in ("delete", "hardlink") or seen is None or seen.nlink > 0:
-        return 0
-    return own
+        return 0, False
+    return own, own < item.victim.seen.on_disk
 
 
 def complaint(action: Action, item: Item, algorithm: str, digest: bytes) -> str:

@@ -83,8 +83,8 @@ def after(
     """
     would = "would be " if order.dry_run else ""
     yield f"{_names(tally.done)} {would}{_DID[order.action]} ({binary_size(tally.done_bytes)})."
-    if tally.freed:
-        yield f"{binary_size(tally.freed)} became free."
+    if tally.freed or tally.freed_more:
+        yield f"{'At least ' if tally.freed_more else ''}{binary_size(tally.freed)} became free."
     yield from _rest(tally, verbose=verbose, told=told)
     if undecided:
         yield f"Undecided: {counted_nouns(undecided, 'group')}, of which all copies stay."

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from dedupe.actions import acting, holding
+from dedupe.actions import acting, afterwards, holding, runs
 from dedupe.actions.action import Item
 from dedupe.actions.apply import ActionName
 from dedupe.actions.delete import Delete
 from dedupe.actions.hardlink import Hardlink
+from dedupe.actions.holding import Held
+from dedupe.actions.looks import Look
 from dedupe.actions.move_to import MoveTo
 from dedupe.actions.trash import ToTrash
 from tests.actions.common import LARGE, ON_LINUX, act, contents, copies, reasons, snapshot, take_back, tree
@@ -224,3 +228,40 @@ def _aside(top: Path) -> set[bytes]:
     import hashlib
 
     return {hashlib.sha256(path.read_bytes()).digest() for path in top.rglob(".dedupe-*") if path.is_file()}
+
+
+def test_what_cannot_be_told_after_an_act_ends_nothing(
+    tmp_path: Path, journal: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A server that forgets an open file once its last name has gone: done all the same, and so the journal says."""
+    marks = copies(tmp_path / "top", {"one": (["a"], ["b"]), "two": (["c"], ["d"])})
+    usual = Held.look
+
+    def look(self: Held) -> Look:
+        seen = usual(self)
+        if not seen.nlink:
+            raise OSError(errno.ESTALE, os.strerror(errno.ESTALE))
+        return seen
+
+    monkeypatch.setattr(Held, "look", look)
+    tally = act(marks, ActionName.DELETE, journal)
+    assert (tally.done, reasons(tally)) == (2, [])
+    (run,) = runs.all_runs(str(journal)).runs
+    assert run.count() == 2
+    assert not run.open_intents
+
+
+def test_nothing_is_measured_between_the_last_look_and_the_removal(
+    tmp_path: Path, journal: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The extents of a fragmented file take a while to be told: they are asked for before it is set aside."""
+    marks = copies(tmp_path / "top", {"one": (["a"], ["b"])})
+    usual, there = afterwards.own_bytes, list[bool]()
+
+    def own_bytes(*of: Any) -> int:
+        there.append((tmp_path / "top/b").exists())
+        return usual(*of)
+
+    monkeypatch.setattr(afterwards, "own_bytes", own_bytes)
+    assert act(marks, ActionName.DELETE, journal).done == 1
+    assert there == [True]

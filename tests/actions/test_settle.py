@@ -11,13 +11,14 @@ from typing import Any
 import pytest
 
 from dedupe.actions import acting
-from dedupe.actions.apply import ActionName
+from dedupe.actions.apply import ActionName, Order
 from dedupe.actions.delete import Delete
 from dedupe.actions.journal import Journal
 from dedupe.actions.move_to import MoveTo
 from dedupe.actions.trash import ToTrash
 from dedupe.actions.trash_slots import Trash
 from dedupe.actions.undoing import Undoing
+from dedupe.cli import telling
 from dedupe.storage import metadata, rename
 from tests import disks
 from tests.actions.common import ON_LINUX, act, content, copies, killed_in, reasons, snapshot, take_back, tree
@@ -231,6 +232,21 @@ def test_shared_blocks_do_not_become_free(tmp_path: Path, journal: Path) -> None
         disks.run("sync")
         tally = act(marks, ActionName.DELETE, journal)
         assert (tally.done, tally.freed) == (2, 1 << 20)
+
+
+def test_blocks_that_only_victims_shared_are_told_as_maybe_more(tmp_path: Path, journal: Path) -> None:
+    """They became free with the last of them, which the system does not tell: no figure is given for exact."""
+    order = Order(action=ActionName.DELETE)
+    with disks.disk(tmp_path / "image", tmp_path / "disk", "btrfs") as made:
+        top = made.folder / "top"
+        marks = copies(top, {"one": (["a"], ["b", "c"])}, size=1 << 20)
+        disks.run("cp", "--reflink=always", top / "b", top / "c")
+        disks.run("sync")
+        tally = act(marks, ActionName.DELETE, journal)
+        assert (tally.done, tally.freed) == (2, 0)
+        assert "At least 0 bytes became free." in telling.after(tally, order, verbose=False)
+        alone = act(copies(top, {"two": (["d"], ["e"])}, size=1 << 20), ActionName.DELETE, journal)
+        assert "1.0 MiB became free." in telling.after(alone, order, verbose=False)
 
 
 def test_a_program_that_runs_as_its_owner_never_runs_as_another(tmp_path: Path) -> None:
