@@ -87,7 +87,8 @@ class Acting:
             KeyboardInterrupt: the user asked for the end meanwhile; what was begun is finished.
         """
         self._names = {victim: _Progress() for proven in batch for victim in proven.victims}
-        self._keepers.begin(keeper for proven in batch for keeper in proven.keepers)
+        if self.journal is not None:
+            self._keepers.begin(keeper for proven in batch for keeper in proven.keepers)
         with Deferred() as asked:
             items = [(proven, item) for proven in batch for item in self._items(proven)]
             if self.journal is None:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from dedupe.actions import looks, permits
-from dedupe.actions.aliases import Seen, may_show_others
+from dedupe.actions.aliases import Seen
 from dedupe.actions.bounds import out_of_the_way
 from dedupe.actions.copies import Copy, Name
 from dedupe.actions.looks import Look
@@ -139,14 +139,6 @@ class Held:
     def keeps_writers_away(self) -> bool:
         """Return whether nobody has asked to write to it since it was opened, as far as the system tells."""
         return not self.leased or lease.is_kept(self.descriptor)
-
-    def is_guarded(self) -> bool:
-        """Return whether nobody can have written to it unnoticed since it was opened, whatever its dates say.
-
-        A lease guards one mount: who comes by another, or by a server, is not seen where files may be another's.
-        """
-        is_lent = self.leased and not may_show_others(self.as_seen) and self.keeps_writers_away()
-        return is_lent or sys.platform == "win32"  # where others are denied to open it for writing
 
     def close(self) -> None:
         """Let writers in again and close the file."""

@@ -5,16 +5,21 @@ Changes none of them.
 
 from __future__ import annotations
 
+import sys
 import time
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from dedupe.actions.action import Action
+from dedupe.actions.aliases import may_show_others
 from dedupe.actions.holding import Held, RefusedError
 from dedupe.actions.looks import Look
 from dedupe.actions.reread import digest_of
 from dedupe.storage import durable
 
 _RECENT = 900  # seconds after which the system has written a file to the disk by itself, on a sleepy laptop too
+_MANY = 8  # files of a batch, from which on one call for their volume takes less time than one for each
+_COARSE = 2  # seconds by which a date may be too early: FAT counts by so many
 _TICK = 0.02  # seconds after which another change has another time; file systems count in steps of up to 10 ms
 _SECOND = 1_000_000_000  # ns; a time without a fraction is of a file system that counts in seconds
 GONE = "the copy that stays is not there any more, or changed after it was compared"
@@ -33,14 +38,22 @@ class Keepers:
         self._seen: dict[tuple[int, int], Look] = {}  # files as our own links left them
         self._lost: set[tuple[int, int]] = set()  # files that cannot be counted on any more, whatever they look like
         self._failures: dict[tuple[int, int], str] = {}  # of those that had to be written to the disk
+        self._folders: dict[bytes, str] = {}  # likewise of their folders
+        self._written: dict[int, float] = {}  # devices, and since when all that was written before is on their disks
+        self._alone: dict[int, bool] = {}  # devices, and whether no other mount shows their files
 
     def begin(self, keepers: Iterable[Held]) -> None:
         """Begin with the keepers of a batch."""
-        self._seen, self._failures, self._lost = {}, {}, set()
-        if self._action.has_aside:
-            for keeper in keepers:
-                if _is_young(keeper.seen):
-                    durable.begin(keeper.descriptor)
+        self._seen, self._failures, self._folders, self._lost = {}, {}, {}, set()
+        if not self._action.has_aside:
+            return
+        young = [keeper for keeper in keepers if self._is_young(keeper)]
+        for device, count in Counter(keeper.seen.device for keeper in young).items():
+            if count >= _MANY and device not in self._written:
+                self._write_volume(next(keeper for keeper in young if keeper.seen.device == device))
+        for keeper in young:
+            if self._is_young(keeper):
+                durable.begin(keeper.descriptor)
 
     def stand(self, keepers: Sequence[Held]) -> bool:
         """Return whether as many as have to stay are there by their paths, as they were when they were read.
@@ -61,8 +74,8 @@ class Keepers:
         if not self._action.has_aside:
             return
         for keeper in keepers:
-            if _is_young(keeper.seen) and keeper.identity not in self._failures:
-                self._failures[keeper.identity] = durable.failure(keeper.descriptor)
+            if self._is_young(keeper) and keeper.identity not in self._failures:
+                self._failures[keeper.identity] = durable.failure(keeper.descriptor) or self._failure_of_name(keeper)
             if reason := self._failures.get(keeper.identity):
                 raise RefusedError(f"the copy that stays could not be written to its disk: {reason}")
 
@@ -88,7 +101,7 @@ class Keepers:
         now = held.look()
         if not now.is_as(held.seen):
             return None
-        if now.is_untouched_since(self._expected(held)) or held.is_guarded():
+        if now.is_untouched_since(self._expected(held)) or self._is_guarded(held):
             return now
         # What is written in the same tick of the clock as our link would not move the time of change any more.
         time.sleep(_TICK if now.changed_ns % _SECOND else 1 + _TICK)
@@ -99,7 +112,34 @@ class Keepers:
     def _expected(self, held: Held) -> Look:
         return self._seen.get(held.identity, held.seen)
 
+    def _is_guarded(self, held: Held) -> bool:
+        """Return whether nobody can have written to it unnoticed since it was opened, whatever its dates say.
 
-def _is_young(seen: Look) -> bool:
-    """Return whether a file was made, renamed or written so lately that it may be in memory only."""
-    return time.time() - max(seen.modified_ns, seen.changed_ns) / 1e9 < _RECENT
+        A lease guards one mount: who comes by another, or by a server, is not seen where files may be another's.
+        """
+        is_lent = held.leased and self._is_alone(held) and held.keeps_writers_away()
+        return is_lent or sys.platform == "win32"  # where others are denied to open it for writing
+
+    def _is_alone(self, held: Held) -> bool:
+        device = held.seen.device
+        if device not in self._alone:
+            self._alone[device] = not may_show_others(held.as_seen)
+        return self._alone[device]
+
+    def _is_young(self, keeper: Held) -> bool:
+        """Return whether a file was made, renamed or written so lately that it may be in memory only."""
+        since = max(time.time() - _RECENT, self._written.get(keeper.seen.device, 0.0))
+        return max(keeper.seen.modified_ns, keeper.seen.changed_ns) / 1e9 > since
+
+    def _write_volume(self, keeper: Held) -> None:
+        """Have all that a volume has in memory on its disk, once a run: what has an older date then is there."""
+        since = time.time() - _COARSE
+        is_written = self._is_alone(keeper) and durable.write_volume(keeper.folder(keeper.name))
+        self._written[keeper.seen.device] = since if is_written else 0.0
+
+    def _failure_of_name(self, keeper: Held) -> str:
+        """Return why the name of a keeper could not be written to its disk: FAT does not do that with the file."""
+        folder = keeper.name.folder
+        if folder not in self._folders:
+            self._folders[folder] = durable.failure_of_names(keeper.folder(keeper.name))
+        return self._folders[folder]

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import sys
 from contextlib import suppress
+
+from dedupe.storage.rename import sync_folder
 
 # Answers of file systems that offer no such call, and of those that nothing can be written to.
 _NOT_NEEDED = frozenset({errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EROFS, errno.EBADF})
@@ -24,6 +27,8 @@ if sys.platform == "linux":
         """Have all of an open folder's volume on its disk, many small files by one call; return whether it is."""
         import ctypes
 
+        if [int(number) for number in re.findall(r"\d+", os.uname().release)[:2]] < [5, 8]:
+            return False  # the call says nothing of what could not be written there
         return bool(ctypes.CDLL(None, use_errno=True).syncfs(ctypes.c_int(descriptor)) == 0)
 
 else:
@@ -37,6 +42,15 @@ def failure(descriptor: int) -> str:
     """Return why an open file could not be written to its disk; empty once it lies there."""
     try:
         os.fsync(descriptor)
+    except OSError as error:
+        return "" if error.errno in _NOT_NEEDED else error.strerror or str(error)
+    return ""
+
+
+def failure_of_names(folder: int) -> str:
+    """Return why the names of an open folder could not be written to its disk; empty once they lie there."""
+    try:
+        sync_folder(folder)
     except OSError as error:
         return "" if error.errno in _NOT_NEEDED else error.strerror or str(error)
     return ""

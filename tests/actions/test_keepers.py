@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -12,8 +13,9 @@ from typing import Any
 
 import pytest
 
-from dedupe.actions import engine, holding, proof
+from dedupe.actions import engine, holding, keepers, proof
 from dedupe.actions.apply import ActionName
+from dedupe.actions.delete import Delete
 from dedupe.actions.marks import MarkedFile
 from dedupe.actions.proof import PlainReader
 from dedupe.storage import durable
@@ -111,6 +113,60 @@ def test_a_keeper_is_on_its_disk_before_its_copy_goes(
     assert tally.done == 0
     assert "could not be written to its disk" in reasons(tally)[0]
     assert (tmp_path / "top/b").read_bytes() == content("one")
+
+
+@pytest.fixture
+def synced(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Return where the names of what is written to its disk are noted."""
+    usual, names = os.fsync, list[str]()
+
+    def fsync(descriptor: int) -> None:
+        names.append(os.path.basename(os.readlink(f"/proc/self/fd/{descriptor}")))
+        usual(descriptor)
+
+    monkeypatch.setattr(durable.os, "fsync", fsync)
+    return names
+
+
+@pytest.mark.parametrize("tells", [True, False])
+def test_many_new_keepers_are_written_to_their_disk_by_one_call(
+    tmp_path: Path, journal: Path, synced: list[str], monkeypatch: pytest.MonkeyPatch, *, tells: bool
+) -> None:
+    """Each by itself where the system cannot do that, or cannot say that it did; and what is younger than the call."""
+    top = tmp_path / "top"
+    marks = copies(top, {f"{n:02}": ([f"a{n:02}"], [f"b{n:02}"]) for n in range(20)})
+    usual, calls = durable.write_volume, list[int]()
+
+    def write_volume(descriptor: int) -> bool:
+        calls.append(descriptor)
+        is_written = usual(descriptor) and tells
+        time.sleep(0.1)
+        os.utime(top / "a19")
+        return is_written
+
+    monkeypatch.setattr(keepers, "_COARSE", 0.05)
+    time.sleep(0.1)
+    monkeypatch.setattr(engine, "_FILES", 10)
+    monkeypatch.setattr(durable, "write_volume", write_volume)
+    assert act(marks, ActionName.DELETE, journal).done == 20
+    assert len(calls) == 1
+    assert [name for name in synced if name.startswith("a")] == [f"a{n:02}" for n in range(20) if n == 19 or not tells]
+
+
+def test_the_name_of_a_new_keeper_is_on_its_disk_too(tmp_path: Path, journal: Path, synced: list[str]) -> None:
+    """FAT writes a file without the folder that leads to it."""
+    marks = copies(tmp_path / "top", {"one": (["keep/a"], ["b"])})
+    there = list[bool]()
+    usual = Delete.commit
+
+    def commit(self: Delete, item: Any) -> None:
+        there.append(synced.index("a") < synced.index("keep"))
+        usual(self, item)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Delete, "commit", commit)
+        assert act(marks, ActionName.DELETE, journal).done == 1
+    assert there == [True]
 
 
 @pytest.mark.parametrize("size", [5000, LARGE])
