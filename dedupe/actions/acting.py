@@ -1,19 +1,19 @@
 """The steps after the proof, for each name: intent, aside, look, commit or back, outcome.
 
 Whatever happens in between, the content of a victim is under its own name, under the one that the journal says, or
-under a keeper's that was looked at after the victim had been set aside.
+under a keeper's that was looked at after the victim had been set aside.  Names that become links are all set aside
+before the first of them is given up, so that a keeper that must be read again is read once for all of them.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 from dedupe.actions import afterwards, looks
 from dedupe.actions.action import Action, Item, NewKeeperError, PlaceTakenError
-from dedupe.actions.delete import make_again
+from dedupe.actions.back import Failure, made_again, put_back
 from dedupe.actions.holding import Folders, Held, RefusedError
 from dedupe.actions.intents import Intents
 from dedupe.actions.interrupts import Deferred
@@ -25,12 +25,12 @@ from dedupe.actions.reflink import AlreadySharedError
 from dedupe.actions.tally import Refusal, Tally
 from dedupe.actions.words import said, why
 from dedupe.errors import NothingUsableError
-from dedupe.storage import display
 from dedupe.storage.rename import sync_folder
 
 LOOKED = "the copy that stays was not there any more when this one was set aside: it was put back"
 DISTURBED = "changed, or was opened for writing, after it was compared"
 MOVED = "changed, or was opened for writing, while it was set aside: it was put back"
+NOT_ALONE = "another name of the same file could not be acted on"
 NEW_KEEPER = "its copy has as many names as its volume allows: this one takes the names of the next ones"
 
 
@@ -57,7 +57,6 @@ class _Progress:
     done: int = 0
     failed: bool = False
     seen: Look | None = None  # as our act on its last name left it
-    begun: bool = False  # a name was, or may have been, set aside
 
 
 @dataclass(slots=True, eq=False)
@@ -96,6 +95,7 @@ class Acting:
                     self._count(item)
                 return
             begun = 0
+            waiting: list[tuple[Proven, Item]] = []
             try:
                 intents = [(proven, item, self._prepared(proven, item)) for proven, item in items]
                 items = [(proven, item) for proven, item, intent in intents if intent]
@@ -104,9 +104,12 @@ class Acting:
                     if asked.asked:
                         break
                     begun += 1
-                    self._one(proven, item, self.journal)
+                    self._begin(proven, item, self.journal, waiting)
+                    if not self.action.links:
+                        self._end(waiting, self.journal)
+                self._end(waiting, self.journal)
             finally:
-                self._give_up([item for _, item in items[begun:]])
+                self._give_up(waiting, [item for _, item in items[begun:]])
                 self._sync()
 
     def _items(self, proven: Proven) -> list[Item]:
@@ -146,22 +149,87 @@ class Acting:
     def _intent(self, proven: Proven, item: Item) -> Intent:
         return self._intents.of(self.action, item, proven.algorithm, proven.digest)
 
-    def _one(self, proven: Proven, item: Item, journal: Journal) -> None:
-        """Act on one name, and write down how it ended."""
+    def _begin(self, proven: Proven, item: Item, journal: Journal, waiting: list[tuple[Proven, Item]]) -> None:
+        """Set one name aside, which then waits for its end; write down where that could not be done."""
+        try:
+            self._set_aside(proven, item, journal)
+        except NewKeeperError:
+            self._end(waiting, journal)  # those that are links to the keeper which takes no more
+            failure = Failure(Result.REFUSED, NEW_KEEPER)
+        except RefusedError as error:
+            failure = Failure(Result.REFUSED, str(error))
+        except OSError as error:
+            failure = Failure(Result.FAILED, why(error, item.victim.descriptor), error.errno)
+        else:
+            waiting.append((proven, item))
+            return
+        self._tell(item, self._taken_back(proven, item, failure), journal)
+        if failure.reason == NEW_KEEPER:
+            proven.keepers[0] = replace(item.victim, copy=item.victim.copy._replace(names=(item.name,)))
+            self._keepers.note(item.victim)
+
+    def _set_aside(self, proven: Proven, item: Item, journal: Journal) -> None:
+        """Set a name aside, after a look at its file and at what stays for it."""
         progress = self._names[item.victim]
         if progress.failed:
-            outcome = Outcome(
-                n=item.n, result=Result.REFUSED, reason="another name of the same file could not be acted on"
-            )
-        else:
-            outcome = self._tried(proven, item, journal)
+            raise RefusedError(NOT_ALONE)
+        item.keeper = proven.keepers[0]
+        item.own = afterwards.own_bytes(item, self._intents.file_system(item.victim))
+        self._keepers.settle(proven.keepers)
+        if not item.victim.is_undisturbed(progress.seen):
+            raise RefusedError(DISTURBED)
+        if not self._keepers.stand(proven.keepers):
+            raise RefusedError(GONE)
+        item.is_begun = True
+        try:
+            self._aside(proven, item, journal)
+        finally:
+            self._keepers.note(item.keeper)
+        progress.seen = item.victim.look()
+
+    def _end(self, waiting: list[tuple[Proven, Item]], journal: Journal) -> None:
+        """Give up the names that wait, or put them back, and write down how each ended."""
+        while waiting:
+            proven, item = waiting[0]
+            try:
+                outcome = self._committed(proven, item)
+            except RefusedError as error:
+                outcome = self._taken_back(proven, item, Failure(Result.REFUSED, str(error)))
+            except OSError as error:
+                failure = Failure(Result.FAILED, why(error, item.victim.descriptor), error.errno)
+                outcome = self._taken_back(proven, item, failure)
+            waiting.pop(0)
+            self._tell(item, outcome, journal)
+
+    def _committed(self, proven: Proven, item: Item) -> Outcome:
+        """Give up a name that was set aside, after a last look."""
+        progress = self._names[item.victim]
+        if progress.failed:
+            raise RefusedError(NOT_ALONE)
+        self._keepers.prove_again(item.keeper, proven.algorithm, proven.digest)
+        if not self._keepers.stand(proven.keepers):
+            raise RefusedError(LOOKED)
+        if not (item.victim.is_undisturbed(progress.seen) and item.victim.is_at(*self.action.whereabouts(item))):
+            raise RefusedError(MOVED)
+        self.action.commit(item)
+        if self.action.names_go and self.action.has_aside and not self._keepers.stand(proven.keepers):
+            return made_again(item, proven.algorithm, proven.digest)
+        progress.seen = afterwards.left(item)
+        inode = 0 if self.action.names_go else item.keeper.seen.inode
+        reason = afterwards.complaint(self.action, item, proven.algorithm, proven.digest) if self.verify else ""
+        freed, is_least = afterwards.freed(self.action, item)
+        self.tally.freed_more |= is_least
+        return Outcome(n=item.n, result=Result.DONE, freed=freed, inode=inode, reason=reason)
+
+    def _tell(self, item: Item, outcome: Outcome, journal: Journal) -> None:
+        """Count how a name ended, and write it down."""
         if outcome.result is Result.DONE:
             self._count(item)
             self.tally.freed += outcome.freed
             if outcome.reason:
                 self.tally.failed.append(Refusal(item.name.path, outcome.reason))
         else:
-            progress.failed = True
+            self._names[item.victim].failed = True
             with suppress(OSError):
                 if outcome.result is not Result.UNKNOWN:
                     self.action.abandon(item)
@@ -171,46 +239,6 @@ class Acting:
                 found = self.tally.already
             found.append(Refusal(item.name.path, outcome.reason))
         journal.tell(outcome)
-
-    def _tried(self, proven: Proven, item: Item, journal: Journal) -> Outcome:
-        """Set aside, look, and commit or put back."""
-        progress = self._names[item.victim]
-        progress.begun = False
-        try:
-            own = afterwards.own_bytes(item, self._intents.file_system(item.victim))
-            item.keeper = proven.keepers[0]
-            self._keepers.settle(proven.keepers)
-            if not item.victim.is_undisturbed(progress.seen):
-                raise RefusedError(DISTURBED)
-            if not self._keepers.stand(proven.keepers):
-                raise RefusedError(GONE)
-            progress.begun = True
-            self._aside(proven, item, journal)
-            moved = item.victim.look()
-            self._note(proven, item.keeper)
-            if not self._keepers.stand(proven.keepers):
-                raise RefusedError(LOOKED)
-            if not (item.victim.is_undisturbed(moved) and item.victim.is_at(*self.action.whereabouts(item))):
-                raise RefusedError(MOVED)
-            self.action.commit(item)
-        except NewKeeperError:
-            copy = item.victim.copy
-            proven.keepers[0] = replace(item.victim, copy=copy._replace(names=(item.name,)))
-            outcome = self._taken_back(proven, item, Result.REFUSED, NEW_KEEPER, None)
-            self._note(proven, item.victim)
-            return outcome
-        except RefusedError as error:
-            return self._taken_back(proven, item, Result.REFUSED, str(error), None)
-        except OSError as error:
-            return self._taken_back(proven, item, Result.FAILED, why(error, item.victim.descriptor), error.errno)
-        if self.action.names_go and self.action.has_aside and not self._keepers.stand(proven.keepers):
-            return self._made_again(proven, item)
-        progress.seen = afterwards.left(item)
-        inode = 0 if self.action.names_go else item.keeper.seen.inode
-        reason = afterwards.complaint(self.action, item, proven.algorithm, proven.digest) if self.verify else ""
-        freed, is_least = afterwards.freed(self.action, item, own)
-        self.tally.freed_more |= is_least
-        return Outcome(n=item.n, result=Result.DONE, freed=freed, inode=inode, reason=reason)
 
     def _aside(self, proven: Proven, item: Item, journal: Journal) -> None:
         """Set a name aside; where somebody took its place meanwhile, another is chosen and journalled first."""
@@ -223,48 +251,8 @@ class Acting:
             else:
                 return
 
-    def _note(self, proven: Proven, held: Held) -> None:
-        """Take over what our own links did to a file."""
-        if self.action.links:
-            self._keepers.note(held, proven.algorithm, proven.digest)
-
-    def _made_again(self, proven: Proven, item: Item) -> Outcome:
-        """Return the outcome of a name whose keeper went away between the last look and the removal."""
-        reason = "the copy that stays went away at the very moment when this one was removed"
-        try:
-            left = make_again(item, proven.algorithm, proven.digest)
-        except (RefusedError, OSError) as error:
-            reason = f"{reason}, and it could not be made again: {said(error)}"
-            return Outcome(n=item.n, result=Result.UNKNOWN, reason=reason)
-        lost = f", without its {', its '.join(left)}" if left else ""
-        return Outcome(n=item.n, result=Result.REFUSED, reason=f"{reason}: it was made again{lost}")
-
-    def _taken_back(self, proven: Proven, item: Item, result: Result, reason: str, code: int | None) -> Outcome:
-        """Return the outcome of a name that was not acted on, after looking at both places that it can be at."""
-        problem = ""
-        try:
-            if not item.victim.is_at(*item.here) or self._is_aside(item):
-                self.action.back(item)
-        except OSError as error:
-            problem = said(error)
-        if self._names[item.victim].begun:
-            self._note(proven, item.keeper)
-        if item.victim.is_at(*item.here):
-            if self._is_aside(item):  # a later run looks whether it can be removed by then
-                reason = f"{reason}; {display.shown(item.aside.name)} stays beside it ({problem}): remove that name"
-                result = Result.UNKNOWN
-            return Outcome(n=item.n, result=result, reason=reason, errno=code)
-        place = self.action.whereabouts(item)
-        if not item.victim.is_at(*place):
-            lost = "another program moved, removed or changed it meanwhile"
-            return Outcome(n=item.n, result=result, reason=f"{reason}; {lost}", errno=code)
-        where = item.target or os.path.join(item.name.folder, place.name)
-        reason = f"{reason}; it could not be put back ({problem}) and lies at {display.shown(where)}"
-        return Outcome(n=item.n, result=Result.UNKNOWN, reason=reason, errno=code)
-
-    def _is_aside(self, item: Item) -> bool:
-        """Return whether something has the name that is ours for the time of the act."""
-        return self.action.has_aside and looks.is_there(*item.aside)
+    def _taken_back(self, proven: Proven, item: Item, failure: Failure) -> Outcome:
+        return put_back(self.action, self._keepers, proven.keepers, item, failure)
 
     def _count(self, item: Item) -> None:
         progress = self._names[item.victim]
@@ -273,14 +261,18 @@ class Acting:
         if progress.done == len(item.victim.copy.names):
             self.tally.done_bytes += item.victim.seen.size
 
-    def _give_up(self, items: Sequence[Item]) -> None:
-        """Write down that some names were not begun with, as the run ends early."""
+    def _give_up(self, waiting: Sequence[tuple[Proven, Item]], items: Sequence[Item]) -> None:
+        """Put back what waits, and write down that other names were not begun with, as the run ends early."""
+        early = Failure(Result.REFUSED, "the run ended before")
+        outcomes = [self._taken_back(proven, item, early) for proven, item in waiting]
+        outcomes += [Outcome(n=item.n, result=early.result, reason=early.reason) for item in items]
         for item in items:
             with suppress(OSError):
                 self.action.abandon(item)
-            with suppress(NothingUsableError):
+        with suppress(NothingUsableError):
+            for outcome in outcomes:
                 if self.journal is not None:
-                    self.journal.tell(Outcome(n=item.n, result=Result.REFUSED, reason="the run ended before"))
+                    self.journal.tell(outcome)
 
     def _sync(self) -> None:
         """Have all that was done on the disk, then that it was done."""

@@ -34,7 +34,9 @@ class Item:
     target: bytes | None = None  # where it goes, for the journal
     info: bytes | None = None  # the record of a trash that belongs to it
     spot: Spot | None = None  # the target, opened
+    own: int = 0  # bytes that the victim has for itself alone
     gained: int | None = None  # bytes that became free, where only the action knows
+    is_begun: bool = False  # it was set aside, or may have been
 
     @property
     def here(self) -> Spot:

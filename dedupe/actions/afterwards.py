@@ -29,7 +29,7 @@ def left(item: Item) -> Look | None:
         return None
 
 
-def freed(action: Action, item: Item, own: int) -> tuple[int, bool]:
+def freed(action: Action, item: Item) -> tuple[int, bool]:
     """Return the bytes that became free: where names go for good, once the last one of a file has gone.
 
     Returns:
@@ -40,7 +40,7 @@ def freed(action: Action, item: Item, own: int) -> tuple[int, bool]:
     seen = left(item)
     if action.verb not in ("delete", "hardlink") or seen is None or seen.nlink > 0:
         return 0, False
-    return own, own < item.victim.seen.on_disk
+    return item.own, item.own < item.victim.seen.on_disk
 
 
 def complaint(action: Action, item: Item, algorithm: str, digest: bytes) -> str:

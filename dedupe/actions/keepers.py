@@ -36,6 +36,7 @@ class Keepers:
     def __init__(self, action: Action, copies: int) -> None:
         self._action, self._copies = action, max(1, copies)
         self._seen: dict[tuple[int, int], Look] = {}  # files as our own links left them
+        self._doubtful: dict[tuple[int, int], float] = {}  # of these, which are to be read again, and since when
         self._lost: set[tuple[int, int]] = set()  # files that cannot be counted on any more, whatever they look like
         self._failures: dict[tuple[int, int], str] = {}  # of those that had to be written to the disk
         self._folders: dict[bytes, str] = {}  # likewise of their folders
@@ -44,7 +45,8 @@ class Keepers:
 
     def begin(self, keepers: Iterable[Held]) -> None:
         """Begin with the keepers of a batch."""
-        self._seen, self._failures, self._folders, self._lost = {}, {}, {}, set()
+        self._seen, self._doubtful, self._lost = {}, {}, set()
+        self._failures, self._folders = {}, {}
         if not self._action.has_aside:
             return
         young = [keeper for keeper in keepers if self._is_young(keeper)]
@@ -79,35 +81,41 @@ class Keepers:
             if reason := self._failures.get(keeper.identity):
                 raise RefusedError(f"the copy that stays could not be written to its disk: {reason}")
 
-    def note(self, held: Held, algorithm: str, digest: bytes) -> None:
-        """Take over how our own links left a file, once it is certain that nobody wrote to it meanwhile.
+    def note(self, held: Held) -> None:
+        """Take over how a link of our own that was made or removed this moment left a file, which stood just before.
 
-        Its time of change, which would tell that, was moved by us: a lease that still stands tells it, and where there
-        is none the file is read again.
+        Its time of change would tell what others did in that moment, and was moved by us.  A lease that still stands
+        tells it too; where there is none it has to be read again before anything is given up for it.
         """
-        if held.identity in self._lost:
+        if not self._action.links or held.identity in self._lost:
             return
         try:
-            seen = self._proven_again(held, algorithm, digest)
+            now = held.look()
         except OSError:
-            seen = None
-        if seen is None:
             self._lost.add(held.identity)
-        else:
-            self._seen[held.identity] = seen
-
-    def _proven_again(self, held: Held, algorithm: str, digest: bytes) -> Look | None:
-        """Return a look at a file that has the content that was compared; None if that is not so."""
-        now = held.look()
+            return
         if not now.is_as(held.seen):
-            return None
-        if now.is_untouched_since(self._expected(held)) or self._is_guarded(held):
-            return now
+            self._lost.add(held.identity)
+        elif not now.is_untouched_since(self._expected(held)):
+            self._seen[held.identity] = now
+            if not self._is_guarded(held):
+                self._doubtful[held.identity] = time.monotonic()
+
+    def prove_again(self, held: Held, algorithm: str, digest: bytes) -> None:
+        """Read a file again that nothing but our own links is known to have changed, unless that is certain."""
+        since = self._doubtful.pop(held.identity, None)
+        if since is None or held.identity in self._lost:
+            return
+        seen = self._expected(held)
         # What is written in the same tick of the clock as our link would not move the time of change any more.
-        time.sleep(_TICK if now.changed_ns % _SECOND else 1 + _TICK)
-        if digest_of(held.descriptor, algorithm) != digest:
-            return None
-        return now if held.is_undisturbed(now) else None
+        tick = _TICK if seen.changed_ns % _SECOND else 1 + _TICK
+        time.sleep(max(0.0, since + tick - time.monotonic()))
+        try:
+            is_same = digest_of(held.descriptor, algorithm) == digest and held.is_undisturbed(seen)
+        except OSError:
+            is_same = False
+        if not is_same:
+            self._lost.add(held.identity)
 
     def _expected(self, held: Held) -> Look:
         return self._seen.get(held.identity, held.seen)

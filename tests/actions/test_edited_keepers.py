@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
@@ -23,9 +24,11 @@ from dedupe.actions.action import Action
 from dedupe.actions.apply import ActionName
 from dedupe.actions.delete import Delete
 from dedupe.actions.hardlink import Hardlink
+from dedupe.actions.journal import Journal
 from dedupe.actions.marks import MarkedFile
 from dedupe.actions.move_to import MoveTo
 from dedupe.actions.trash import ToTrash
+from dedupe.errors import NothingUsableError
 from tests.actions.common import ON_LINUX, act, content, contents, copies, reasons
 from tests.cases.common import need_root
 from tests.conftest import need
@@ -124,14 +127,14 @@ def test_a_victim_that_is_edited_in_the_act_stays(
     top = tmp_path / "top"
     marks = copies(top, {"one": (["a"], ["b"])})
     monkeypatch.setattr(holding.lease, "read_lease", no_lease)
-    usual = keepers.Keepers.note
+    usual = keepers.Keepers.prove_again
 
-    def note(self: keepers.Keepers, *of: Any) -> None:
+    def prove_again(self: keepers.Keepers, *of: Any) -> None:
         usual(self, *of)
         for path in top.glob(".dedupe-*"):
             edit(path)
 
-    monkeypatch.setattr(keepers.Keepers, "note", note)
+    monkeypatch.setattr(keepers.Keepers, "prove_again", prove_again)
     tally = act(marks, ActionName.HARDLINK, journal)
     assert (tally.done, len(reasons(tally))) == (0, 1)
     assert (top / "b").read_bytes()[:6] == b"edited"
@@ -150,14 +153,15 @@ def test_a_victim_that_is_edited_between_its_names_stays(
         marks, groups=[replace(group, redundant=(MarkedFile(os.fsencode(top / "b"), (os.fsencode(top / "c"),)),))]
     )
     monkeypatch.setattr(holding.lease, "read_lease", no_lease)
-    usual = Acting._one
+    usual = Acting._committed
 
-    def one(self: Acting, *of: Any) -> None:
-        usual(self, *of)
-        if not (top / "b").exists() or (top / "b").stat().st_nlink == 2:
-            edit(top / "c")
+    def committed(self: Acting, *of: Any) -> Any:
+        outcome = usual(self, *of)
+        for path in top.glob(".dedupe-*") if action is ActionName.HARDLINK else [top / "c"]:
+            edit(path)
+        return outcome
 
-    monkeypatch.setattr(Acting, "_one", one)
+    monkeypatch.setattr(Acting, "_committed", committed)
     tally = act(marks, action, journal, target=tmp_path / "target")
     assert (tally.done, len(reasons(tally))) == (1, 1)
     assert (top / "c").read_bytes()[:6] == b"edited"
@@ -173,29 +177,38 @@ os.utime(sys.argv[1], ns=(kept.st_atime_ns, kept.st_mtime_ns))
 
 
 @pytest.mark.parametrize("is_lent", [True, False])
+@pytest.mark.parametrize(("step", "done"), [("_set_aside", 0), ("_committed", 1)])
 def test_a_program_that_edits_a_keeper_between_two_names_costs_no_content(
-    tmp_path: Path, journal: Path, action: ActionName, monkeypatch: pytest.MonkeyPatch, *, is_lent: bool
+    tmp_path: Path,
+    journal: Path,
+    action: ActionName,
+    monkeypatch: pytest.MonkeyPatch,
+    *,
+    step: str,
+    done: int,
+    is_lent: bool,
 ) -> None:
     """It has to wait where the file is lent, and is seen by that; where not, by the time of change, date put back."""
     top = tmp_path / "top"
     marks = copies(top, {"one": (["a"], ["b0", "b1", "b2", "b3"])})
-    usual, writers = Acting._one, list[subprocess.Popen[bytes]]()
+    usual, writers = getattr(Acting, step), list[subprocess.Popen[bytes]]()
     if not is_lent:
         monkeypatch.setattr(holding.lease, "read_lease", no_lease)
 
-    def one(self: Acting, proven: Any, *of: Any) -> None:
-        usual(self, proven, *of)
+    def then(self: Acting, proven: Any, *of: Any) -> Any:
+        outcome = usual(self, proven, *of)
         if not writers:
             writers.append(subprocess.Popen([sys.executable, "-c", WRITER, top / "a"]))
             while writers[0].poll() is None and proven.keepers[0].keeps_writers_away():
                 time.sleep(0.01)
+        return outcome
 
-    monkeypatch.setattr(Acting, "_one", one)
+    monkeypatch.setattr(Acting, step, then)
     tally = act(marks, action, journal, target=tmp_path / "target")
-    assert (tally.done, len(reasons(tally))) == (1, 3)
+    assert (tally.done, len(reasons(tally))) == (done, 4 - done)
     assert writers[0].wait(60) == 0
     assert (top / "a").read_bytes()[:6] == b"edited"
-    assert all((top / f"b{n}").read_bytes() == content("one") for n in (1, 2, 3))
+    assert all((top / f"b{n}").read_bytes() == content("one") for n in range(done, 4))
 
 
 @pytest.mark.parametrize("is_lent", [True, False])
@@ -205,16 +218,17 @@ def test_a_new_date_alone_is_doubt(
     """Whoever sets the date that a keeper has already moved its time of change: it takes no further names."""
     top = tmp_path / "top"
     marks = copies(top, {"one": (["a"], ["b0", "b1", "b2"])})
-    usual, kept = Acting._one, (top / "a").stat()
+    usual, kept = Acting._committed, (top / "a").stat()
     if not is_lent:
         monkeypatch.setattr(holding.lease, "read_lease", no_lease)
 
-    def one(self: Acting, *of: Any) -> None:
-        usual(self, *of)
+    def committed(self: Acting, *of: Any) -> Any:
+        outcome = usual(self, *of)
         time.sleep(0.02)  # a tick of the clock
         os.utime(top / "a", ns=(kept.st_atime_ns, kept.st_mtime_ns))
+        return outcome
 
-    monkeypatch.setattr(Acting, "_one", one)
+    monkeypatch.setattr(Acting, "_committed", committed)
     tally = act(marks, action, journal, target=tmp_path / "target")
     assert (tally.done, len(reasons(tally))) == (1, 2)
     assert content("one") == (top / "a").read_bytes() == (top / "b2").read_bytes()
@@ -226,17 +240,19 @@ def test_a_keeper_that_failed_once_serves_none_of_its_group(
     """Though it is there again a moment later, and looks as it did: its folder went away and came back."""
     top = tmp_path / "top"
     marks = copies(top, {"one": (["keep/a"], ["b0", "b1", "b2"])})
-    usual, times = Acting._one, list[int]()
+    usual, times = Acting._committed, list[int]()
 
-    def one(self: Acting, *of: Any) -> None:
+    def committed(self: Acting, *of: Any) -> Any:
         times.append(1)
         if len(times) == 2:
             (top / "keep").rename(top / "away")
-        usual(self, *of)
-        if len(times) == 2:
-            (top / "away").rename(top / "keep")
+        try:
+            return usual(self, *of)
+        finally:
+            if len(times) == 2:
+                (top / "away").rename(top / "keep")
 
-    monkeypatch.setattr(Acting, "_one", one)
+    monkeypatch.setattr(Acting, "_committed", committed)
     tally = act(marks, action, journal, target=tmp_path / "target")
     assert (tally.done, len(reasons(tally))) == (1, 2)
 
@@ -246,6 +262,7 @@ import json, sys
 from pathlib import Path
 from dedupe.actions import engine
 from dedupe.actions.apply import ActionName
+from dedupe.errors import NothingUsableError
 from tests.actions.common import act, copies, reasons
 from tests.actions.test_edited_keepers import edit, make_anothers
 
@@ -278,3 +295,37 @@ def test_who_gets_no_lease_loses_nothing(tmp_path: Path, edited: list[str]) -> N
     done, told = json.loads(answer.stdout)
     assert (done, len(told)) == ((0, 3) if edited else (3, 0)), told
     assert hashlib.sha256(content("one")).digest() in contents(tmp_path / "top")
+
+
+def test_a_keeper_without_a_lease_is_read_again_once_for_all_of_its_names(
+    tmp_path: Path, journal: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not once a name, which of large files with many copies would be twice the reading."""
+    marks = copies(tmp_path / "top", {"one": (["a"], [f"b{n}" for n in range(9)])})
+    usual, again = keepers.digest_of, list[str]()
+
+    def digest_of(descriptor: int, *of: Any) -> bytes:
+        again.append(os.path.basename(os.readlink(f"/proc/self/fd/{descriptor}")))
+        return usual(descriptor, *of)
+
+    monkeypatch.setattr(holding.lease, "read_lease", no_lease)
+    monkeypatch.setattr(keepers, "digest_of", digest_of)
+    tally = act(marks, ActionName.HARDLINK, journal)
+    assert (tally.done, reasons(tally), again) == (9, [], ["a"])
+
+
+def test_names_that_wait_are_put_back_where_the_journal_fails(
+    tmp_path: Path, journal: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing more is given up once that cannot be written down any more, and nothing stays aside."""
+    top = tmp_path / "top"
+    marks = copies(top, {"one": (["a"], ["b0", "b1", "b2"])})
+    monkeypatch.setattr(Journal, "tell", _full)
+    tally = act(marks, ActionName.HARDLINK, journal)
+    assert "No space left" in tally.stopped
+    assert {path.name for path in top.iterdir()} == {"a", "b0", "b1", "b2"}
+    assert (top / "a").stat().st_nlink == 2
+
+
+def _full(*_: object) -> None:
+    raise NothingUsableError(os.strerror(errno.ENOSPC))

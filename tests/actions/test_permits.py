@@ -74,14 +74,14 @@ def test_flags_that_come_at_the_last_moment_leave_nothing_that_is_not_told(
     """What cannot be removed is named, counts as unclear, and goes with the next run once that is possible."""
     marks = copies(disk / "top", {"one": (["keep/a"], ["go/b"])})
     before = snapshot(disk / "top")
-    usual = Acting._tried
+    usual = Acting._set_aside
     with monkeypatch.context() as patch, ExitStack() as flags:
 
         def tried(self: Acting, *of: Any) -> Any:
             flags.enter_context(flagged(flag, disk / "top" / what))
             return usual(self, *of)
 
-        patch.setattr(Acting, "_tried", tried)
+        patch.setattr(Acting, "_set_aside", tried)
         tally = act(marks, action, journal, target=disk / "away")
         stays = [path.name for path in (disk / "top").rglob(".dedupe-*")]
         assert (tally.done, len(reasons(tally))) == (0, 1)

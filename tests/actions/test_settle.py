@@ -44,7 +44,9 @@ def test_apply_settles_before_it_plans(tmp_path: Path, journal: Path, monkeypatc
     assert [path.name for path in (tmp_path / "top").iterdir()] == ["a"]
 
 
-@pytest.mark.parametrize("where", [(Journal, "intend"), (ToTrash, "aside"), (Trash, "claim"), (acting.Acting, "_one")])
+@pytest.mark.parametrize(
+    "where", [(Journal, "intend"), (ToTrash, "aside"), (Trash, "claim"), (acting.Acting, "_begin")]
+)
 def test_no_record_of_a_trash_outlives_a_kill(
     tmp_path: Path, journal: Path, where: tuple[type, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -147,13 +149,13 @@ def test_a_name_that_another_program_takes_away_is_told_as_that(
     """Not as lying where nothing lies."""
     top = tmp_path / "top"
     marks = copies(top, {"one": (["a"], ["b"])})
-    usual = acting.Acting._one
+    usual = acting.Acting._begin
 
     def moved(self: acting.Acting, *rest: Any) -> None:
         (top / "b").rename(top / "elsewhere")
         usual(self, *rest)
 
-    monkeypatch.setattr(acting.Acting, "_one", moved)
+    monkeypatch.setattr(acting.Acting, "_begin", moved)
     tally = act(marks, action, journal)
     assert (tally.done, tally.unknown, len(tally.refused)) == (0, [], 1)
     assert "another program moved, removed or changed it" in reasons(tally)[0]
