@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from dedupe.actions import afterwards, looks
 from dedupe.actions.action import Action, Item, NewKeeperError, PlaceTakenError
 from dedupe.actions.back import Failure, made_again, put_back
+from dedupe.actions.copies import Copy
 from dedupe.actions.holding import Folders, Held, RefusedError
 from dedupe.actions.intents import Intents
 from dedupe.actions.interrupts import Deferred
@@ -43,6 +44,7 @@ class Proven:
     victims: list[Held]
     algorithm: str
     digest: bytes
+    marked: Sequence[Copy]  # all that is to stay
 
     def close(self) -> None:
         """Close all of its files."""
@@ -147,7 +149,7 @@ class Acting:
         self.tally.refused.append(Refusal(item.name.path, said(error)))
 
     def _intent(self, proven: Proven, item: Item) -> Intent:
-        return self._intents.of(self.action, item, proven.algorithm, proven.digest)
+        return self._intents.of(self.action, item, proven.algorithm, proven.digest, proven.marked)
 
     def _begin(self, proven: Proven, item: Item, journal: Journal, waiting: list[tuple[Proven, Item]]) -> None:
         """Set one name aside, which then waits for its end; write down where that could not be done."""

@@ -177,7 +177,7 @@ class Engine:
                 each.close()
             return "", []
         algorithm, digest = self._hashers.journalled(verdict.digests)
-        self._add(Proven(list(keepers), list(keepers), proven, algorithm, digest))
+        self._add(Proven(list(keepers), list(keepers), proven, algorithm, digest, group.keepers))
         return "", []
 
     def _add(self, proven: Proven) -> None:

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from itertools import islice
+
 from dedupe.actions.action import Action, Item
+from dedupe.actions.copies import Copy
 from dedupe.actions.holding import Held
 from dedupe.actions.records import Intent
 from dedupe.storage import metadata, volumes
+
+_OTHERS = 4  # copies that are written down besides the one that was compared
 
 
 class Intents:
@@ -18,7 +24,7 @@ class Intents:
         """Return the kind of file system that a victim lies on."""
         return self._volume(victim).file_system
 
-    def of(self, action: Action, item: Item, algorithm: str, digest: bytes) -> Intent:
+    def of(self, action: Action, item: Item, algorithm: str, digest: bytes, stays: Iterable[Copy]) -> Intent:
         """Return the intent of an action with one name.
 
         Args:
@@ -26,11 +32,13 @@ class Intents:
             item: the name, for which a place is chosen.
             algorithm: of the digest.
             digest: of the content that was compared a moment ago.
+            stays: what was marked to stay.
 
         Raises:
             OSError: the system does not tell what is to be written down.
         """
-        victim, name = item.victim, item.name
+        victim, name, keeper = item.victim, item.name, item.keeper.name.real
+        others = (other.real for copy in stays for other in copy.names if other.real != keeper)
         volume = self._volume(victim)
         return Intent(
             n=item.n,
@@ -46,8 +54,9 @@ class Intents:
             metadata=metadata.to_json(metadata.of(victim.descriptor)),
             names=len(victim.copy.names),
             nlink=victim.seen.nlink,
-            keeper=item.keeper.name.real,
+            keeper=keeper,
             keeper_inode=item.keeper.seen.inode,
+            others=tuple(islice(others, _OTHERS)),
             target=item.target,
             temporary=item.aside.name if action.has_aside else None,
             info=item.info,

@@ -45,6 +45,7 @@ class Intent:
         names: how many names of the victim are known; nlink: how many it has.
         keeper: the path of the copy that stays, through real folders.
         keeper_inode: its inode.
+        others: further names that were marked to stay with it; their content was not always compared.
         target: where the name goes, None if it goes nowhere.
         temporary: the name in the same folder that the victim or its successor has for a moment, None for none.
         info: the record of a trash that belongs to the target, None for none.
@@ -67,6 +68,7 @@ class Intent:
     nlink: int = 1
     keeper: bytes = b""
     keeper_inode: int = 0
+    others: tuple[bytes, ...] = ()
     target: bytes | None = None
     temporary: bytes | None = None
     info: bytes | None = None
@@ -83,6 +85,8 @@ class Intent:
                 found[name] = value.hex()
             elif isinstance(value, bytes):
                 found |= path_object(value, name)
+            elif name == "others":
+                found[name] = [path_object(path) for path in value]
             else:
                 found[name] = str(value) if name in ("device", "inode", "keeper_inode") else value
         return found
@@ -111,6 +115,7 @@ class Intent:
             nlink=int(line["nlink"]),
             keeper=_exact(line, "keeper"),
             keeper_inode=int(line["keeper_inode"]),
+            others=tuple(_exact(each, "path") for each in line.get("others", ())),
             target=_maybe(line, "target"),
             temporary=_maybe(line, "temporary"),
             info=_maybe(line, "info"),
@@ -179,7 +184,7 @@ def _check(intent: Intent) -> None:
         raise ValueError("a verb that this version does not know")
     if intent.n < 1 or intent.size < 0:
         raise ValueError("a number that is none")
-    for path in (intent.path, intent.keeper, intent.target, intent.info):
+    for path in (intent.path, intent.keeper, *intent.others, intent.target, intent.info):
         if path is not None and not (os.path.isabs(path) and os.path.basename(path) not in (b"", b".", b"..")):
             raise ValueError("a path that names no file")
     if (intent.target is None) == (verb in _MOVING):

@@ -232,11 +232,21 @@ class Undoing:
         return left
 
     def _source(self, before: Intent) -> Place:
-        """Return where the copy of a file lies that was deleted."""
-        try:
-            return place(before.keeper, self.folders)
-        except FileNotFoundError:
-            raise RefusedError(self._gone(before)) from None
+        """Return where the copy of a file lies that was deleted, or another that stayed with it."""
+        found, errors = list[Place](), list[OSError]()
+        for path in (before.keeper, *before.others):
+            try:
+                found.append(place(path, self.folders))
+            except OSError as error:
+                errors.append(error)
+        if not found:
+            if isinstance(errors[0], FileNotFoundError):
+                raise RefusedError(self._gone(before))
+            raise errors[0]
+        there = [each for each in found if each.look is not None and each.look.size == before.size]
+        if len(there) > 1:
+            there = [next((each for each in there if each.has_content(before)), there[0])]
+        return there[0] if there else found[0]
 
     def _gone(self, before: Intent) -> str:
         """Return that a copy is gone, and which run took it."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import os
 import tempfile
 from contextlib import suppress
 from pathlib import Path
@@ -15,6 +16,7 @@ from hypothesis import strategies as st
 
 from dedupe.actions import runs
 from dedupe.actions.apply import ActionName
+from dedupe.actions.records import Intent
 from dedupe.cli import journal as cli_journal
 from dedupe.errors import DedupeError
 from tests.actions.common import ON_LINUX, act, contents, copies, reasons, take_back
@@ -101,3 +103,14 @@ def test_a_digest_that_is_not_known_here_costs_its_own_file_only(tmp_path: Path,
     path.write_bytes(path.read_bytes().replace(b'"sha256"', b'"sha257"', 1))
     tally = take_back(journal)
     assert (tally.done, len(tally.refused)) == (1, 1)
+
+
+@pytest.mark.parametrize("path", ["relative", "/", "/top/.."])
+def test_a_further_copy_that_is_no_file_makes_a_line_damaged(tmp_path: Path, journal: Path, path: str) -> None:
+    """Nothing is read of a place that nobody meant."""
+    run = act(copies(tmp_path / "top", {"one": (["a", "c"], ["b"])}), ActionName.DELETE, journal).run
+    (intent,) = runs.read(str(journal / f"{run}.jsonl")).intents.values()
+    assert intent.others == (os.fsencode(tmp_path / "top/c"),)
+    assert Intent.from_object(intent.as_object()) == intent
+    with pytest.raises(ValueError, match="names no file"):
+        Intent.from_object(intent.as_object() | {"others": [{"path": path}]})

@@ -413,6 +413,26 @@ def test_an_empty_mount_point_is_not_believed(
         assert not list(stick.glob(".dedupe-*"))
 
 
+@pytest.mark.parametrize("lost", ["gone", "with its folder", "changed"])
+def test_what_was_deleted_comes_back_from_any_copy_that_stayed(tmp_path: Path, journal: Path, lost: str) -> None:
+    """Not only from the one that it was compared with; the content decides."""
+    top = tmp_path / "top"
+    marks = copies(top, {"one": (["1/a", "2/a", "3/a"], ["b"])})
+    before = snapshot(top)["b"]
+    assert act(marks, ActionName.DELETE, journal).done == 1
+    (top / "2/a").write_bytes(content("another"))
+    if lost == "gone":
+        (top / "1/a").unlink()
+    elif lost == "changed":
+        (top / "1/a").write_bytes(content("another"))
+    else:
+        (top / "1").rename(tmp_path / "away")
+    for dry_run in (True, False):
+        tally = take_back(journal, dry_run=dry_run)
+        assert (tally.done, reasons(tally)) == (1, [])
+    assert snapshot(top)["b"] == before
+
+
 def test_a_killed_run_whose_folder_is_gone_ends(tmp_path: Path, journal: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is told once, with what is known, and troubles no later run."""
     marks = copies(tmp_path / "top", {"one": (["keep"], ["sub/b"])})
