@@ -198,7 +198,7 @@ def test_a77_the_cost_of_a_file_is_a_few_calls(
     marks = copies(tmp_path / "top", {str(n): ([f"a/{n}"], [f"b/{n}"]) for n in range(300)}, size=100)
     for path in (tmp_path / "top").rglob("*"):
         os.utime(path, ns=(10**18, 10**18))
-    monkeypatch.setattr("dedupe.actions.keepers._is_young", lambda _: False)  # those of a moment ago cost one each
+    monkeypatch.setattr("dedupe.actions.keepers._RECENT", 0)  # those of a moment ago cost one each
     usual, synced, started = os.fsync, [], []
 
     def fsync(descriptor: int) -> None:
