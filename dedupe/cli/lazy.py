@@ -16,7 +16,15 @@ from typer.main import get_command
 from dedupe.cli.exits import EPILOG
 
 # what each module of this package exports, in the order of `--help`: a function, or an application of its own
-_EXPORTS = {"scan": "scan", "report": "report", "hash": "hash_", "bench": "bench", "cache": "app"}
+_EXPORTS = {
+    "scan": "scan",
+    "report": "report",
+    "missing": "missing",
+    "catalog": "app",
+    "hash": "hash_",
+    "bench": "bench",
+    "cache": "app",
+}
 
 
 class _Commands(Mapping[str, Any]):

@@ -9,6 +9,7 @@ number can be nobody else's.
 from __future__ import annotations
 
 import os
+import unicodedata
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -42,7 +43,7 @@ def unite_hard_links(table: FileTable, sets: Iterable[Sequence[int]], opener: Op
     united = United()
     for members in sets:
         further: set[int] = set()
-        for names in _same_files(table, members, opener):
+        for names in same_files(table, members, opener):
             first, others = _in_order(table, names)
             further.update(names)
             further.discard(first)
@@ -56,8 +57,14 @@ def unite_hard_links(table: FileTable, sets: Iterable[Sequence[int]], opener: Op
     return united
 
 
-def _same_files(table: FileTable, members: Sequence[int], opener: Opener) -> Iterator[list[int]]:
-    """Yield the names of each file that has more than one."""
+def same_files(table: FileTable, members: Sequence[int], opener: Opener) -> Iterator[list[int]]:
+    """Yield the names of each file that has more than one.
+
+    Args:
+        table: the files.
+        members: names, all those of one size.
+        opener: opens and looks at names of one number.
+    """
     if table.has_unstable_inodes:
         loose = [i for i in members if not table.volumes[table.volume[i]].stable_inodes]
         yield from _of_loose_numbers(table, loose, opener)
@@ -149,6 +156,31 @@ def _in_order(table: FileTable, names: Sequence[int]) -> tuple[int, list[tuple[i
         kinds[i] = _kind(table, i, first, is_known=place in known)
         known.add(place)
     return first, [(by_path[path], kinds[by_path[path]]) for path in sorted(by_path) if by_path[path] in kinds]
+
+
+def is_independent(table: FileTable, i: int, other: int) -> bool:
+    """Return whether a name of a file keeps it when another is removed: a hard link at another place, and no alias.
+
+    In doubt it is none: a name that only differs in case may be the same one.
+    """
+    place, folder = table.relative_path(i), os.path.dirname(table.path(i))
+    is_known = place == table.relative_path(other)
+    if is_known or _kind(table, i, other, is_known=is_known) is not NameKind.HARD_LINK:
+        return False
+    try:
+        if os.stat(table.path(i)).st_nlink < 2:
+            return False
+        one_folder = file_stat.identity(folder, follow=True) == file_stat.identity(
+            os.path.dirname(table.path(other)), follow=True
+        )
+    except OSError:
+        return False
+    return not one_folder or _folded(place) != _folded(table.relative_path(other))
+
+
+def _folded(place: bytes) -> str:
+    """Return the last name of a path as file systems do that take capitals and composed letters for the same."""
+    return unicodedata.normalize("NFC", place[place.rfind(b"/") + 1 :].decode("utf-8", "surrogateescape")).casefold()
 
 
 def _detour(table: FileTable, i: int) -> tuple[bool, bool]:

@@ -24,6 +24,7 @@ class Volume(NamedTuple):
     mount_point: bytes = b""  # one of them, as the user would write it
     stable_inodes: bool = True  # an inode number stays with its file, also over mounts
     keeps_change_time: bool = True  # the change time moves with every change, and no program can put it back
+    offline: bool = False  # only a catalog tells of it: nothing on it can be opened
 
     def is_same(self, other: Volume) -> bool:
         """Return whether both are one volume as far as is known: across hosts, only the id can tell."""

@@ -2,6 +2,7 @@
 
 A pattern without a slash is matched against the name, one with a slash against the end of the path, or against the
 whole path where it starts with a slash; `*` matches any characters, slashes too.  Case counts, except on Windows.
+Rules of an ignore file are those of git, for paths below the root that an entry lies below.
 """
 
 from __future__ import annotations
@@ -11,12 +12,16 @@ import os
 import re
 import sys
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from dedupe.config import ScanConfig
+from dedupe.errors import UsageError
 from dedupe.result import SkipReason
 from dedupe.storage import mounts
-from dedupe.storage.paths import outside
+from dedupe.storage.paths import absolute, outside
+
+if TYPE_CHECKING:
+    from pathspec import GitIgnoreSpec
 
 # Recycle bins, snapshots of whole folders, and folders of the system: copies there are not what users look for.
 _DEFAULT_EXCLUDES = re.compile(
@@ -34,7 +39,7 @@ class _Patterns(NamedTuple):
     paths: re.Pattern[str] | None
 
     @classmethod
-    def of(cls, patterns: Iterable[str]) -> _Patterns | None:
+    def of(cls, patterns: Iterable[str], *, ignore_case: bool) -> _Patterns | None:
         """Return the compiled patterns, or None if there are none."""
         names: list[str] = []
         paths: list[str] = []
@@ -46,7 +51,7 @@ class _Patterns(NamedTuple):
                 whole = native if os.path.isabs(native) or native.startswith("*") else f"*{os.sep}{native}"
                 between = f"{os.sep}**{os.sep}"  # may also match no folder at all
                 paths += [fnmatch.translate(p) for p in {whole, whole.replace(between, os.sep)}]
-        flags = re.IGNORECASE if sys.platform == "win32" else 0
+        flags = re.IGNORECASE if ignore_case else 0
         compiled = [re.compile("|".join(p), flags) if p else None for p in (names, paths)]
         return cls(*compiled) if names or paths else None
 
@@ -57,11 +62,45 @@ class _Patterns(NamedTuple):
         return bool(self.paths and self.paths.match(os.fsdecode(outside(folder) + name)))
 
 
+class _IgnoreRules(NamedTuple):
+    """Rules as .gitignore has them: of later ones that match the last counts, and `!` takes an entry back in."""
+
+    spec: GitIgnoreSpec
+    roots: tuple[bytes, ...]  # with a separator at their ends, the longest first
+    ignore_case: bool
+
+    @classmethod
+    def of(cls, config: ScanConfig, *, ignore_case: bool) -> _IgnoreRules | None:
+        """Return the rules of a configuration, or None if there are none.
+
+        Raises:
+            UsageError: one of them is no rule.
+        """
+        if not config.exclude_lines:
+            return None
+        from pathspec import GitIgnoreSpec  # takes longer to import than a small scan
+
+        lines = [line.lower() for line in config.exclude_lines] if ignore_case else config.exclude_lines
+        try:
+            spec = GitIgnoreSpec.from_lines(lines)
+        except ValueError as error:
+            raise UsageError(f"The rules of --exclude-from cannot be used: {error}.") from error
+        roots = {os.path.join(absolute(os.fsencode(root)), b"") for root in config.roots}
+        return cls(spec, tuple(sorted(roots, key=len, reverse=True)), ignore_case)
+
+    def match(self, path: bytes) -> bool:
+        """Return whether an entry is ignored; the path of a folder ends in a separator."""
+        root = next((root for root in self.roots if path.startswith(root)), b"")
+        relative = os.fsdecode(path[len(root) :] if root else os.path.basename(path)).replace(os.sep, "/")
+        return self.spec.match_file(relative.lower() if self.ignore_case else relative)
+
+
 class Filters(NamedTuple):
     """The rules of one scan; picklable, so that workers can walk by them."""
 
     include: _Patterns | None
     exclude: _Patterns | None
+    ignored: _IgnoreRules | None
     default_excludes: bool
     pseudo: frozenset[bytes]
     min_size: int
@@ -69,10 +108,16 @@ class Filters(NamedTuple):
 
     @classmethod
     def of(cls, config: ScanConfig) -> Filters:
-        """Return the rules that a configuration asks for."""
+        """Return the rules that a configuration asks for.
+
+        Raises:
+            UsageError: a rule of an ignore file is none.
+        """
+        ignore_case = config.ignore_case or sys.platform == "win32"
         return cls(
-            include=_Patterns.of(config.include),
-            exclude=_Patterns.of(config.exclude),
+            include=_Patterns.of(config.include, ignore_case=ignore_case),
+            exclude=_Patterns.of(config.exclude, ignore_case=ignore_case),
+            ignored=_IgnoreRules.of(config, ignore_case=ignore_case),
             default_excludes=config.default_excludes,
             pseudo=mounts.pseudo() if config.default_excludes else frozenset(),
             min_size=config.min_size,
@@ -82,11 +127,13 @@ class Filters(NamedTuple):
     @property
     def any_names(self) -> bool:
         """Return whether any pattern restricts the names of files."""
-        return self.include is not None or self.exclude is not None
+        return self.include is not None or self.exclude is not None or self.ignored is not None
 
     def of_file(self, folder: bytes, name: bytes) -> SkipReason | None:
         """Return why a file is left out for its name, or None."""
         if self.exclude and self.exclude.match(folder, name):
+            return SkipReason.EXCLUDED
+        if self.ignored and self.ignored.match(folder + name):
             return SkipReason.EXCLUDED
         if self.include and not self.include.match(folder, name):
             return SkipReason.NOT_INCLUDED
@@ -101,6 +148,8 @@ class Filters(NamedTuple):
             if _DEFAULT_EXCLUDES.fullmatch(name) or path.endswith(_TRASH):
                 return SkipReason.DEFAULT_EXCLUDE
         if self.exclude and self.exclude.match(os.path.join(folder, b""), name):
+            return SkipReason.EXCLUDED
+        if self.ignored and self.ignored.match(os.path.join(path, b"")):
             return SkipReason.EXCLUDED
         return None
 

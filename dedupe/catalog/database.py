@@ -1,0 +1,156 @@
+"""The file of a catalog: telling one from other files, opening it, saying what is wrong with it.  Reads no file's row.
+
+One SQLite database without a log beside it while it is not written, so that it can be copied, and carried on a stick.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+import stat
+from collections.abc import Iterator
+from urllib.parse import quote
+
+from dedupe.catalog.head import CatalogVolume, Head
+from dedupe.compare import fingerprint
+from dedupe.errors import NothingUsableError, UsageError
+from dedupe.storage import display, placeholders, sqlite_owner
+
+VERSION = 1  # of the tables, in PRAGMA user_version
+_TABLES = """
+CREATE TABLE catalog (key TEXT PRIMARY KEY, value) WITHOUT ROWID;
+CREATE TABLE volumes (number INTEGER PRIMARY KEY, id TEXT NOT NULL, label TEXT NOT NULL, file_system TEXT NOT NULL);
+CREATE TABLE folders (
+  number INTEGER PRIMARY KEY, path BLOB NOT NULL UNIQUE, volume INTEGER NOT NULL, inside BLOB NOT NULL
+);
+CREATE TABLE files (
+  folder INTEGER NOT NULL, name BLOB NOT NULL, size INTEGER NOT NULL, modified_ns NOT NULL, changed_ns, inode NOT NULL,
+  fingerprint BLOB, digest BLOB, PRIMARY KEY (folder, name)
+) WITHOUT ROWID;
+"""  # changed_ns is null where the file was not at rest: its row is right, but will not spare reading it again
+
+
+def is_catalog(path: bytes) -> bool:
+    """Return whether a path leads to a catalog, whatever its name; no for what cannot be read, or only from a cloud."""
+    try:
+        seen = os.stat(path)
+        if not stat.S_ISREG(seen.st_mode) or not seen.st_size or seen.st_size % 512:  # as no database is
+            return False
+        if placeholders.EXIST and placeholders.would_download(seen):
+            return False
+        return sqlite_owner.application_of(path) == sqlite_owner.CATALOG
+    except (OSError, ValueError):
+        return False
+
+
+def make(path: str) -> sqlite3.Connection:
+    """Return a new catalog, open for writing.
+
+    Raises:
+        UsageError: there is something already.
+        NothingUsableError: it cannot be made.
+    """
+    try:
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666))
+    except FileExistsError as error:
+        raise UsageError(f"{_text(path)} is there already: name another file, or `catalog update` it.") from error
+    except OSError as error:
+        raise NothingUsableError(f"The catalog {_text(path)} cannot be made: {error.strerror}.") from error
+    connection = sqlite3.connect(_uri(path, "mode=rw"), uri=True)
+    connection.executescript(
+        f"PRAGMA application_id = {sqlite_owner.CATALOG}; PRAGMA user_version = {VERSION}; {_TABLES}"
+    )
+    return connection
+
+
+def opened(path: str, *, change: bool = False) -> sqlite3.Connection:
+    """Return a catalog, open for reading, or for writing too.
+
+    Raises:
+        UsageError: the file is no catalog, or one of a newer dedupe.
+        NothingUsableError: it cannot be read.
+    """
+    try:
+        ours = sqlite_owner.application_of(path) == sqlite_owner.CATALOG
+    except OSError as error:
+        raise NothingUsableError(f"The catalog {_text(path)} cannot be read: {error.strerror}.") from error
+    if not ours:
+        raise UsageError(f"{_text(path)} is no catalog: `dedupe catalog create` makes one.")
+    try:
+        connection = sqlite3.connect(_uri(path, "mode=rw" if change else "mode=ro"), uri=True)
+        if connection.execute("PRAGMA user_version").fetchone()[0] > VERSION:
+            connection.close()
+            raise UsageError(f"The catalog {_text(path)} was made by a newer dedupe, which this one cannot read.")
+    except sqlite3.Error as error:
+        raise damaged(path, error) from error
+    return connection
+
+
+def damaged(path: str | bytes, error: Exception) -> NothingUsableError:
+    """Return what to raise for a catalog that cannot be read or written as one."""
+    return NothingUsableError(f"The catalog {_text(path)} cannot be used: {error}.")
+
+
+def head_of(connection: sqlite3.Connection, path: str | bytes) -> Head:
+    """Return what a catalog says of itself.
+
+    Raises:
+        NothingUsableError: it is damaged, or its fingerprints are of another kind than ours.
+    """
+    try:
+        head = Head.of_rows(dict(connection.execute("SELECT key, value FROM catalog").fetchall()))
+    except sqlite3.Error as error:
+        raise damaged(path, error) from error
+    except (KeyError, TypeError) as error:
+        raise NothingUsableError(f"The catalog {_text(path)} is damaged: it lacks {error}.") from error
+    if head.layout != fingerprint.LAYOUT:
+        raise NothingUsableError(f"The catalog {_text(path)} was made by another version of dedupe: make it anew.")
+    return head
+
+
+def volumes_of(connection: sqlite3.Connection, path: str | bytes) -> dict[int, CatalogVolume]:
+    """Return the volumes of a catalog by their numbers.
+
+    Raises:
+        NothingUsableError: it is damaged.
+    """
+    try:
+        rows = connection.execute("SELECT number, id, label, file_system FROM volumes").fetchall()
+    except sqlite3.Error as error:
+        raise damaged(path, error) from error
+    return {row[0]: CatalogVolume(*row) for row in rows}
+
+
+def write_head(connection: sqlite3.Connection, head: Head) -> None:
+    """Store what a catalog says of itself."""
+    connection.executemany("INSERT OR REPLACE INTO catalog VALUES (?, ?)", head.as_rows())
+
+
+def number(value: int) -> int | str:
+    """Return a number as it is stored: as text where SQLite has no integer so large."""
+    return value if -(1 << 63) <= value < 1 << 63 else str(value)
+
+
+def _uri(path: str, how: str) -> str:
+    return f"file:{quote(os.fsencode(os.path.abspath(path)))}?{how}"
+
+
+def _text(path: str | bytes) -> str:
+    return display.text(os.fsencode(path))
+
+
+def files_of(path: str) -> list[bytes]:
+    """Return the files that a catalog occupies while it is written."""
+    real = os.path.realpath(path)
+    return [os.fsencode(real + end) for end in ("", "-journal", "-wal", "-shm")]
+
+
+@contextlib.contextmanager
+def closing(connection: sqlite3.Connection, path: str) -> Iterator[sqlite3.Connection]:
+    """Close a catalog in the end, and turn its errors into one sentence."""
+    try:
+        with contextlib.closing(connection):
+            yield connection
+    except sqlite3.Error as error:
+        raise damaged(path, error) from error
