@@ -78,6 +78,7 @@ def check(path: str, config: ScanConfig, *, progress: Progress | None = None) ->
         config = replace(config, cache=None, own_files=own)
         with scan_session(config, progress or Silent(), None, MEASURED) as session:
             listing = list_files(session, config)
+            session.pool.share(listing.table)  # it changes no more
             folders = CatalogFolders(connection, listing.table, session.roots[0])
             rows = {
                 place + name: row

@@ -157,6 +157,7 @@ def _fill(
         listing = list_files(session, config)
         if not len(listing.table) and listing.problems:
             raise NothingUsableError(f"{display.text(head.root)} cannot be read: {listing.problems[0].message}.")
+        session.pool.share(listing.table)  # it changes no more
         filling = _Filling(connection, session, listing, head, read_ns)
         filling.run()
         session.cache.close()

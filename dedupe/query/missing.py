@@ -80,6 +80,7 @@ def find_missing(
         add_catalogs(session, config.archive_scan(), table, numbered, sizes=sizes, offline=offline)
         sides.ghosts = ghosts(sides, offline)
         tell_sides(sides, session.opener)
+        session.pool.share(table)  # it changes no more
         known = recall(session, table, sides.sets)
         tell_known(offline, known)
         likely = group_by_fingerprint(session, table, sides.sets, known)

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,15 +16,17 @@ from hypothesis import strategies as st
 
 from dedupe.cache import write_buffer
 from dedupe.compare.tuning import Tuning
-from dedupe.config import Confirm
+from dedupe.config import Confirm, ScanConfig
 from dedupe.errors import NothingUsableError, UsageError
 from dedupe.query.answer import MissingReason, MissingResult
+from dedupe.query.catalog_fill import create
 from dedupe.query.missing import find_missing
 from dedupe.query.settings import MissingConfig
 from dedupe.result import ProblemKind, SkipReason
 from dedupe.storage.opener import Opener
+from dedupe.walk import scanner, walker
 from tests.conftest import need, write
-from tests.naive import contents, lower_thresholds
+from tests.naive import contents, fork_workers, lower_thresholds
 
 few = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 POOL = [*contents(2, 300, [10]), *contents(3, 900, [0, 899]), *contents(3, 9000, [0, 4096, 8999]), b"", b"x"]
@@ -119,6 +122,42 @@ def test_any_two_sides_give_the_answer_of_sets(low: Tuning, folder: Callable[[],
 def _root_and_path(result: MissingResult) -> Callable[[bytes], tuple[int, bytes]]:
     root = {file.path: file.root for file in result.missing}
     return lambda path: (root[path], path)
+
+
+@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")  # pytest-xdist has threads
+@pytest.mark.skipif(sys.platform == "win32", reason="workers do not share what is patched")
+def test_workers_give_the_answer_of_one_process(
+    low: Tuning, folder: Callable[[], Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever the sides are, catalogs among them, and whoever reads: the answer is the same."""
+    fork_workers(monkeypatch)
+    monkeypatch.setattr(walker, "_WIDTH", 1)  # so that workers run before the table is whole
+    monkeypatch.setattr(scanner, "_SHARE", 1)
+
+    @settings(few, max_examples=6)
+    @given(files, links, roots, roots, st.sampled_from(["", "away.catalog"]))
+    def law(
+        made: list[tuple[str, bytes]], linked: list[tuple[int, str]], card: list[str], archive: list[str], away: str
+    ) -> None:
+        base = folder()
+        grow(base, made, linked)
+        write(base / "away/x", POOL[0])
+        create(str(base / "away.catalog"), ScanConfig(roots=[base / "away"], min_size=0, jobs=1))
+        further = [base / away] if away else []
+        answers = []
+        for jobs in (1, 2):
+            config = MissingConfig(
+                card=[base / root for root in card], archive=[*(base / root for root in archive), *further], jobs=jobs
+            )
+            try:
+                found = find_missing(config, tuning=low)
+            except NothingUsableError:
+                assert not places(config.card)
+                return
+            answers.append((list(found.missing), replace(found.totals, bytes_read=0), list(found.problems)))
+        assert answers[0] == answers[1]
+
+    law()
 
 
 def test_what_cannot_be_read_is_never_held(
