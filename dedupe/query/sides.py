@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from dedupe.files.table import FileTable
 from dedupe.scan.list_files import Sets, group_by_size
-from dedupe.scan.unite import is_independent, same_files
+from dedupe.scan.unite import is_independent, same_files, showing_mounts
 from dedupe.storage.opener import Opener
 from dedupe.walk.listing import Listing
 
@@ -70,6 +70,7 @@ def joined(card: Listing, archive: Listing, roots: int, archive_roots: int) -> S
 def tell_sides(sides: Sides, opener: Opener) -> None:
     """Find out which names are one file, and which sizes both sides have."""
     table, card_names = sides.table, sides.card_names
+    showing = showing_mounts(table)
     for members in group_by_size(table):
         if sides.ghosts:
             members = array("I", (i for i in members if i not in sides.ghosts))  # noqa: PLW2901
@@ -78,7 +79,7 @@ def tell_sides(sides: Sides, opener: Opener) -> None:
         ):  # in the order of the table: none on the card
             continue
         left = set(members)
-        for names in same_files(table, members, opener):
+        for names in same_files(table, members, opener, showing):
             left.difference_update(names)
             left.update(_representatives(sides, names))
         physical = array("I", sorted(left))
