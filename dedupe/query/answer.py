@@ -10,6 +10,8 @@ from typing import NamedTuple
 from dedupe.digests.base import BackendChoice
 from dedupe.result import Problem, SkipReason
 
+_WITHOUT_DATA = (SkipReason.EMPTY, SkipReason.SYMLINK, SkipReason.SPECIAL)  # entries that hold nothing to be lost
+
 
 class MissingReason(StrEnum):
     """Why a file of the card counts as missing."""
@@ -77,7 +79,17 @@ class MissingResult:
     phases: Mapping[str, float] = field(default_factory=dict)  # seconds a phase, in order
 
     @property
+    def left_out(self) -> int:
+        """Return how many entries of the card, files and whole folders, rules left out: nothing is known of them."""
+        return sum(count for reason, count in self.card_skipped.items() if reason not in _WITHOUT_DATA)
+
+    @property
     def is_certain(self) -> bool:
-        """Return whether everything that was looked for could be read and told, so that what is not missing is held."""
+        """Return whether everything that was looked for could be read and told, so that what is not missing is held.
+
+        Where no file holds anything, nothing was looked for: a broken card may show all its files so.
+        """
         unsure = self.totals.unknown_files or self.totals.probable_files
-        return not self.problems and not unsure and not self.card_skipped.get(SkipReason.CLOUD)
+        return (
+            bool(self.totals.files) and not self.problems and not unsure and not self.card_skipped.get(SkipReason.CLOUD)
+        )

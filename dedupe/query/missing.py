@@ -22,7 +22,7 @@ from dedupe.query.ghosts import ghosts
 from dedupe.query.held import HELD_BY_MEMORY, HELD_OFFLINE, PROBABLE, Held, hold, hold_probably
 from dedupe.query.missing_files import FoundMissing
 from dedupe.query.settings import MissingConfig
-from dedupe.query.sides import Sides, joined, tell_sides
+from dedupe.query.sides import Sides, joined, roots_without_files, tell_sides
 from dedupe.result import ProblemKind
 from dedupe.scan.confirm import Confirmed, confirm
 from dedupe.scan.fingerprints import Fingerprinted, group_by_fingerprint
@@ -73,6 +73,8 @@ def find_missing(
             raise NothingUsableError(
                 f"No file to look for: check that {_shown(card_roots)} is what you mean, and there."
             )
+        lost = {problem.path for problem in card.problems}
+        card.problems += [p for p in roots_without_files(card.table, card_roots) if p.path not in lost]
         archive = list_files(session, config.archive_scan(), archive_roots)
         sides = joined(card, archive, len(card_roots), len(archive_roots))
         table, sizes = sides.table, set(sides.table.size[: sides.card_names])

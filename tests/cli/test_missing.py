@@ -147,3 +147,16 @@ def test_empty_files_stand_apart(cli: Cli, sides: tuple[Path, Path]) -> None:
     done = cli("missing", sides[0], "--from", sides[1], "--no-cache")
     assert done.returncode == Exit.DONE
     assert b"Not looked for: 1 empty file." in done.stdout
+
+
+@pytest.mark.parametrize("rule", [["--include", "IMG*"], ["--exclude", "new*"]])
+def test_what_rules_leave_out_is_not_called_held(cli: Cli, sides: tuple[Path, Path], rule: list[str]) -> None:
+    """Of what was not looked for nothing is known, and the first words say so."""
+    write(sides[0] / "new.mov", b"new")
+    write(sides[1] / "IMG_1", b"one")
+    write(sides[1] / "IMG_2", b"two")
+    done = cli("missing", sides[0], "--from", sides[1], "--no-cache", *rule)
+    assert done.returncode == Exit.DONE
+    assert done.stdout.startswith(
+        b"Nothing of what was looked for is missing, but of 1 entry left out nothing is known"
+    )

@@ -113,7 +113,7 @@ def test_any_two_sides_give_the_answer_of_sets(low: Tuning, folder: Callable[[],
         assert totals.missing_files == len(result.missing)
         assert totals.files == totals.held_files + totals.missing_files
         assert totals.missing_bytes == sum(file.size for file in result.missing)
-        assert result.is_certain
+        assert result.is_certain == (bool(totals.files) and all(any(root.rglob("[fl][0-9]*")) for root in card_roots))
         assert [f.path for f in result.missing] == sorted((f.path for f in result.missing), key=_root_and_path(result))
 
     law()
@@ -338,6 +338,31 @@ def test_a_card_without_files_is_an_error(tmp_path: Path) -> None:
     write(tmp_path / "archive/a", b"a")
     with pytest.raises(NothingUsableError, match="No file to look for"):
         missing_of(tmp_path / "card", tmp_path / "archive")
+
+
+def test_a_card_of_empty_files_promises_nothing(tmp_path: Path) -> None:
+    """Where no file holds anything, nothing was looked for: a broken card may show all its files so."""
+    write(tmp_path / "card/a", b"")
+    write(tmp_path / "archive/a", b"a")
+    assert not missing_of(tmp_path / "card", tmp_path / "archive").is_certain
+
+
+def test_one_of_several_cards_without_files_is_told(tmp_path: Path) -> None:
+    """A root below which nothing is may be a disk that is not mounted; but its files may lie below another root."""
+    write(tmp_path / "card/in/a", b"a")
+    write(tmp_path / "archive/a", b"a")
+    (tmp_path / "none").mkdir()
+    roots = [tmp_path / "card", tmp_path / "card/in"]
+    assert find_missing(MissingConfig(card=roots, archive=[tmp_path / "archive"], jobs=1)).is_certain
+    for single in (tmp_path / "card", tmp_path / "card/in/a"):
+        found = find_missing(MissingConfig(card=[tmp_path / "none", single], archive=[tmp_path / "archive"], jobs=1))
+        assert [problem.path for problem in found.problems] == [os.fsencode(tmp_path / "none")]
+        assert not found.is_certain
+    write(tmp_path / "none/b.txt", b"b")
+    rules = MissingConfig(
+        card=[tmp_path / "none", tmp_path / "card"], archive=[tmp_path / "archive"], jobs=1, exclude=["*.txt"]
+    )
+    assert (find_missing(rules).is_certain, find_missing(rules).left_out) == (True, 1)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,91 @@
+"""What another file system only shows is the same file, and does not hold itself."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from dedupe.config import ScanConfig
+from dedupe.find import find_duplicates
+from dedupe.query.answer import MissingReason, MissingResult
+from dedupe.query.missing import find_missing
+from dedupe.query.settings import MissingConfig
+from dedupe.storage import volumes
+from tests.conftest import need, write
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="file systems that show others")
+
+
+@contextmanager
+def mounted(target: Path, *command: str | Path) -> Iterator[Path]:
+    """Mount something for a while."""
+    need(os.geteuid() == 0, "mounting needs root")
+    target.mkdir(exist_ok=True)
+    done = subprocess.run([*command, target], check=False, capture_output=True)
+    need(done.returncode == 0, f"this machine refuses {command[0]}")
+    volumes.forget()
+    try:
+        yield target
+    finally:
+        subprocess.run(["umount", target], check=True)
+        volumes.forget()
+
+
+@contextmanager
+def view_of(folder: Path, how: str) -> Iterator[Path]:
+    """Show the files of a folder by another file system."""
+    beside, target = folder.parent, folder.parent / "view"
+    for name in ("up:per", "work", "branch"):
+        (beside / name).mkdir()
+    if how == "overlay":
+        upper = os.fspath(beside / "up:per").replace(":", r"\:")
+        options = f"lowerdir={beside}/branch:{folder},upperdir={upper},workdir={beside}/work"
+        with mounted(target, "mount", "-t", "overlay", "overlay", "-o", options):
+            yield target
+        return
+    need(shutil.which(how), f"{how} is not installed")
+    with mounted(target, how, folder if how == "bindfs" else f"{beside}/branch:{folder}"):
+        yield target
+
+
+def missing_of(card: Path, archive: Path) -> MissingResult:
+    """Return what an archive does not hold of a card."""
+    return find_missing(MissingConfig(card=[card], archive=[archive], jobs=1))
+
+
+@pytest.mark.parametrize("how", ["overlay", "bindfs", "mergerfs"])
+def test_a_view_of_the_card_does_not_hold(tmp_path: Path, how: str) -> None:
+    """Files that the archive only shows go with the card, whichever side the view is; true copies hold."""
+    write(tmp_path / "card/in/a", b"a" * 10_000)
+    write(tmp_path / "card/b", b"b" * 10_000)
+    with view_of(tmp_path / "card", how) as view:
+        for card, archive in ((tmp_path / "card", view), (view, tmp_path / "card")):
+            found = missing_of(card, archive)
+            assert [file.reason for file in found.missing] == [MissingReason.SAME_FILE] * 2
+        write(view / "copy", b"b" * 10_000)
+        if how == "overlay":
+            assert [os.path.basename(file.path) for file in missing_of(tmp_path / "card", view).missing] == [b"a"]
+
+
+@pytest.mark.parametrize("how", ["overlay", "bindfs", "mergerfs"])
+def test_a_view_is_no_duplicate(tmp_path: Path, how: str) -> None:
+    """A scan takes what another file system shows for a further name, so that nobody removes the only copy."""
+    write(tmp_path / "card/a", b"a" * 10_000)
+    with view_of(tmp_path / "card", how) as view:
+        assert len(find_duplicates(ScanConfig(roots=[tmp_path / "card", view], jobs=1)).groups) == 0
+
+
+def test_what_an_overlay_has_taken_up_is_a_copy(tmp_path: Path) -> None:
+    """A file that was written to through an overlay lies in its upper folder, and holds what it holds there."""
+    write(tmp_path / "card/a", b"a" * 10_000)
+    with view_of(tmp_path / "card", "overlay") as view:
+        with open(view / "a", "r+b") as file:
+            file.write(b"a")
+        assert not missing_of(tmp_path / "card", view).missing
