@@ -23,6 +23,7 @@ from dedupe.query.held import HELD_BY_MEMORY, HELD_OFFLINE, PROBABLE, Held, hold
 from dedupe.query.missing_files import FoundMissing
 from dedupe.query.settings import MissingConfig
 from dedupe.query.sides import Sides, joined, tell_sides
+from dedupe.query.trash import trash_notes
 from dedupe.result import ProblemKind
 from dedupe.scan.confirm import Confirmed, confirm
 from dedupe.scan.fingerprints import Fingerprinted, group_by_fingerprint
@@ -68,6 +69,7 @@ def find_missing(
     whole = replace(config.archive_scan(), roots=[*card_roots, *archive_roots])
     with scan_session(whole, progress or Silent(), executor, tuning) as session:
         card = list_files(session, config.card_scan(), card_roots)
+        card.notes += trash_notes(card.table)
         offline = add_catalogs(session, config.card_scan(), card.table, dict(enumerate(card_roots)))
         if not len(card.table) and not card.problems:
             raise NothingUsableError(
