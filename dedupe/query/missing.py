@@ -30,6 +30,7 @@ from dedupe.scan.list_files import list_files
 from dedupe.scan.offline import add_catalogs, provable, tell_known, tell_offline
 from dedupe.scan.recall import Known, recall
 from dedupe.scan.rot import tell_rot
+from dedupe.scan.scope import file_system_numbers
 from dedupe.scan.session import Session, scan_session
 from dedupe.storage.paths import absolute, outside
 from dedupe.version import __version__
@@ -169,13 +170,14 @@ def _result(
 
 def _ghost_notes(sides: Sides) -> Sequence[str]:
     """Return a sentence where a catalog is of what is looked at itself."""
-    files = f"{len(sides.ghosts):,} files that a catalog tells of are on the card themselves, and hold nothing."
-    return (files,) if sides.ghosts else ()
+    what = "are on the card themselves, or not where it has them, and hold nothing."
+    return (f"{len(sides.ghosts):,} files that a catalog tells of {what}",) if sides.ghosts else ()
 
 
 def _volume_notes(sides: Sides, held: int) -> Sequence[str]:
     """Return a warning where what is held lies on a volume that what is looked for lies on too."""
-    table, names = sides.table, sides.card_names
-    if not held or set(table.volume[:names]).isdisjoint(table.volume[names:]):
+    table, names, disk = sides.table, sides.card_names, file_system_numbers(sides.table)
+    card, archive = ({disk[volume] for volume in set(part)} for part in (table.volume[:names], table.volume[names:]))
+    if not held or card.isdisjoint(archive):
         return ()
     return ("Both sides lie on one volume: what is held survives if files are deleted, but not if it is formatted.",)

@@ -16,6 +16,12 @@ from dedupe.result import NameKind
 from dedupe.scan.list_files import Sets
 
 
+def file_system_numbers(table: FileTable) -> list[int]:
+    """Return of each volume the first that goes with it when one is formatted, as subvolumes of one disk do."""
+    seen = table.volumes
+    return [next(n for n, first in enumerate(seen) if first is each or first.shares_file_system(each)) for each in seen]
+
+
 @dataclass(slots=True)
 class ScopeFilter:
     """Decides by roots and volumes which sets of files take part."""
@@ -24,6 +30,7 @@ class ScopeFilter:
     scope: Scope = Scope.ALL
     across_volumes: bool = False
     further: FurtherNames = field(default_factory=dict)  # names of files, once they are known
+    numbers: Sequence[int] = ()  # of the file systems that the volumes are on, once they are asked for
 
     @classmethod
     def of(cls, config: ScanConfig, table: FileTable) -> ScopeFilter:
@@ -48,8 +55,10 @@ class ScopeFilter:
 
     def fits(self, members: Sequence[int]) -> bool:
         """Return whether physical files of equal content are what is asked for."""
-        if self.across_volumes and len({self.table.volume[i] for i in members}) < 2:
-            return False
+        if self.across_volumes:
+            numbers = self.numbers = self.numbers or file_system_numbers(self.table)
+            if len({numbers[self.table.volume[i]] for i in members}) < 2:
+                return False
         return self.scope is not Scope.ACROSS or len(set().union(*map(self._roots, members))) > 1
 
     def _roots(self, i: int) -> set[int]:

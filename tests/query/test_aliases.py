@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -15,10 +17,12 @@ import pytest
 from dedupe.config import ScanConfig
 from dedupe.find import find_duplicates
 from dedupe.query.answer import MissingReason, MissingResult
+from dedupe.query.catalog_fill import create
 from dedupe.query.missing import find_missing
 from dedupe.query.settings import MissingConfig
 from dedupe.storage import volumes
 from tests.conftest import need, write
+from tests.disks import disk
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="file systems that show others")
 
@@ -89,3 +93,55 @@ def test_what_an_overlay_has_taken_up_is_a_copy(tmp_path: Path) -> None:
         with open(view / "a", "r+b") as file:
             file.write(b"a")
         assert not missing_of(tmp_path / "card", view).missing
+
+
+def test_a_catalog_of_the_cards_volume_counts_only_what_is_still_there(tmp_path: Path) -> None:
+    """What was at another place of the volume, and has another inode on the card now, is no second copy."""
+    write(tmp_path / "disk/DCIM/a", b"a" * 10_000)
+    write(tmp_path / "disk/MISC/b", b"b" * 20_000)
+    write(tmp_path / "disk/kept/c", b"c" * 30_000)
+    catalog = tmp_path / "disk.catalog"
+    create(str(catalog), ScanConfig(roots=[tmp_path / "disk"]))
+    for name in ("MISC/b", "kept/c"):
+        shutil.copy(tmp_path / "disk" / name, tmp_path / "disk/DCIM")
+    (tmp_path / "disk/MISC/b").unlink()
+    for root, held in ((tmp_path / "disk", set()), (tmp_path / "disk/DCIM", {b"c"})):
+        found = find_missing(MissingConfig(card=[root], archive=[catalog], jobs=1))
+        assert {os.path.basename(file.path) for file in found.missing} == {b"a", b"b", b"c"} - held
+    part = find_missing(MissingConfig(card=[tmp_path / "disk"], archive=[catalog], jobs=1, exclude=["kept"]))
+    assert part.totals.held_files == 0  # what is left out lies on the card all the same
+
+
+def test_a_catalog_of_the_card_under_another_id_does_not_hold(tmp_path: Path) -> None:
+    """Another system may know the same volume by another kind of id: then place, size and time tell."""
+    write(tmp_path / "card/a", b"a" * 10_000)
+    write(tmp_path / "card/b", b"b" * 20_000)
+    catalog = tmp_path / "card.catalog"
+    create(str(catalog), ScanConfig(roots=[tmp_path / "card"]))
+    with contextlib.closing(sqlite3.connect(catalog)) as connection, connection:
+        connection.execute("UPDATE volumes SET id = 'odd:1'")
+        connection.execute("UPDATE files SET modified_ns = modified_ns + 1000000000 WHERE size = 10000")
+        connection.execute("UPDATE files SET modified_ns = modified_ns + 9000000000 WHERE size = 20000")
+    found = find_missing(MissingConfig(card=[tmp_path / "card"], archive=[catalog], jobs=1))
+    assert [os.path.basename(file.path) for file in found.missing] == [b"a"]
+
+
+def test_snapshots_of_one_file_system_are_one_volume(tmp_path: Path) -> None:
+    """A snapshot keeps files that are deleted, but goes when its disk is formatted, and spans no volumes."""
+    need(shutil.which("btrfs"), "btrfs is not installed")
+    with disk(tmp_path / "image", tmp_path / "mnt", "btrfs") as made:
+        top = made.folder
+        subprocess.run(["btrfs", "subvolume", "create", top / "card"], check=True, capture_output=True)
+        write(top / "card/a", b"a" * 10_000)
+        subprocess.run(["btrfs", "subvolume", "snapshot", top / "card", top / "old"], check=True, capture_output=True)
+        found = missing_of(top / "card", top / "old")
+        assert not found.missing
+        assert any("not if it is formatted" in note for note in found.notes)
+        catalog = tmp_path / "old.catalog"
+        create(str(catalog), ScanConfig(roots=[top / "old"]))
+        for other in (top / "old", catalog):
+            config = ScanConfig(roots=[top / "card", other], across_volumes=True, jobs=1)
+            assert len(find_duplicates(config).groups) == 0
+        write(tmp_path / "a", b"a" * 10_000)
+        config = ScanConfig(roots=[top / "card", tmp_path], across_volumes=True, jobs=1)
+        assert len(find_duplicates(config).groups) == 1
