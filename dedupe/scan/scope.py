@@ -14,6 +14,8 @@ from dedupe.files.groups import FurtherNames
 from dedupe.files.table import FileTable
 from dedupe.result import NameKind
 from dedupe.scan.list_files import Sets
+from dedupe.scan.unite import showing_mounts, without_views
+from dedupe.storage.opener import Opener
 
 
 def file_system_numbers(table: FileTable) -> list[int]:
@@ -42,12 +44,13 @@ class ScopeFilter:
         """Return whether anything is to be left out."""
         return self.scope is Scope.ACROSS or self.across_volumes
 
-    def divide(self, sets: Sets) -> Sets:
+    def divide(self, sets: Sets, opener: Opener) -> Sets:
         """Return sets of names divided by roots, where each root is looked at by itself."""
         if self.scope is not Scope.WITHIN:
             return sets
-        root_of = self.table.root_of
-        return [part for names in sets for part in group_by_key(names, lambda some: [root_of(i) for i in some])]
+        root_of, showing = self.table.root_of, showing_mounts(self.table)
+        own = (without_views(self.table, names, opener, showing) for names in sets)
+        return [part for names in own for part in group_by_key(names, lambda some: [root_of(i) for i in some])]
 
     def take(self, sets: Sets) -> Sets:
         """Return the sets of physical files that may hold what is asked for."""

@@ -14,12 +14,13 @@ from pathlib import Path
 
 import pytest
 
-from dedupe.config import ScanConfig
+from dedupe.config import ScanConfig, Scope
 from dedupe.find import find_duplicates
 from dedupe.query.answer import MissingReason, MissingResult
 from dedupe.query.catalog_fill import create
 from dedupe.query.missing import find_missing
 from dedupe.query.settings import MissingConfig
+from dedupe.report import FORMATS, Style
 from dedupe.storage import volumes
 from tests.conftest import need, write
 from tests.disks import disk
@@ -145,3 +146,20 @@ def test_snapshots_of_one_file_system_are_one_volume(tmp_path: Path) -> None:
         write(tmp_path / "a", b"a" * 10_000)
         config = ScanConfig(roots=[top / "card", tmp_path], across_volumes=True, jobs=1)
         assert len(find_duplicates(config).groups) == 1
+
+
+def test_within_roots_that_show_each_other_one_copy_stays(tmp_path: Path) -> None:
+    """Roots that reach the same files in another order do not each call the other's copy redundant."""
+    for name in ("x/f", "y/f"):
+        write(tmp_path / "a" / name, b"a" * 10_000)
+    for name in ("1", "2"):
+        (tmp_path / "b" / name).mkdir(parents=True)
+    with (
+        mounted(tmp_path / "b/1", "mount", "--bind", tmp_path / "a/y"),
+        mounted(tmp_path / "b/2", "mount", "--bind", tmp_path / "a/x"),
+    ):
+        config = ScanConfig(roots=[tmp_path / "a", tmp_path / "b"], scope=Scope.WITHIN, jobs=1)
+        listed = b"".join(FORMATS["paths"].render(find_duplicates(config), Style(redundant=True))).splitlines()
+        assert len(listed) == 1
+        os.unlink(listed[0])
+        assert len(list((tmp_path / "a").rglob("f"))) == 1
