@@ -22,8 +22,12 @@ from dedupe.query.missing import find_missing
 from dedupe.query.settings import MissingConfig
 from dedupe.report import FORMATS, Style
 from dedupe.storage import volumes
+from dedupe.storage.volume import Mount
 from tests.conftest import need, write
 from tests.disks import disk
+
+if sys.platform == "linux":
+    from dedupe.storage.linux_volumes import LinuxVolumes
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="file systems that show others")
 
@@ -163,3 +167,66 @@ def test_within_roots_that_show_each_other_one_copy_stays(tmp_path: Path) -> Non
         assert len(listed) == 1
         os.unlink(listed[0])
         assert len(list((tmp_path / "a").rglob("f"))) == 1
+
+
+class Misplacing:
+    """The system, but one folder is told to lie elsewhere in its volume, as where its mounts cannot be seen."""
+
+    def __init__(self, folder: Path) -> None:
+        self._system, self._folder = LinuxVolumes(), os.fsencode(folder)
+        self.points, self.mounted, self.forget = frozenset, self._system.mounted, self._system.forget
+
+    def locate(self, folder: bytes, device: int) -> Mount:
+        """Return where a folder lies, or does not."""
+        found = self._system.locate(folder, device)
+        return found._replace(base=b"elsewhere/") if folder.startswith(self._folder) else found
+
+
+@pytest.mark.parametrize("links", [0, 1])
+def test_a_mount_that_cannot_be_seen_does_not_hold(tmp_path: Path, links: int) -> None:
+    """Where places are told wrong, the count of links and the folders' own numbers still tell one name from two."""
+    write(tmp_path / "card/a", b"a")
+    for n in range(links):
+        os.link(tmp_path / "card/a", tmp_path / f"further{n}")
+    with (
+        mounted(tmp_path / "archive", "mount", "--bind", tmp_path / "card"),
+        volumes.use(Misplacing(tmp_path / "archive")),
+    ):
+        assert [f.reason for f in missing_of(tmp_path / "card", tmp_path / "archive").missing] == [
+            MissingReason.SAME_FILE
+        ]
+
+
+def test_a_file_that_is_mounted_alone_where_mounts_cannot_be_seen_does_not_hold(tmp_path: Path) -> None:
+    """A file of a single link has no further name that could keep it."""
+    name, target = write(tmp_path / "card/a", b"a"), write(tmp_path / "archive/other", b"")
+    done = subprocess.run(["mount", "--bind", name, target], check=False)
+    need(done.returncode == 0, "this machine refuses mounts")
+    try:
+        with volumes.use(Misplacing(tmp_path / "archive")):
+            assert len(missing_of(tmp_path / "card", tmp_path / "archive").missing) == 1
+    finally:
+        subprocess.run(["umount", target], check=True)
+
+
+def test_copies_of_one_root_do_not_span_the_roots_that_show_it(tmp_path: Path) -> None:
+    """A second mount of a root, and a link to it, have no copy of their own."""
+    for name in ("1", "2"):
+        write(tmp_path / "a" / name, b"a" * 1000)
+    (tmp_path / "link").symlink_to(tmp_path / "a")
+    with mounted(tmp_path / "b", "mount", "--bind", tmp_path / "a") as view:
+        roots = [tmp_path / "a", view, tmp_path / "link"]
+        assert len(find_duplicates(ScanConfig(roots=roots, scope=Scope.ACROSS, jobs=1)).groups) == 0
+        assert len(find_duplicates(ScanConfig(roots=roots, jobs=1)).groups) == 1
+
+
+def test_another_file_system_on_the_card_is_left_out_where_asked(tmp_path: Path) -> None:
+    """With one file system asked for, what is mounted below the card is not looked for, and the answer says so."""
+    write(tmp_path / "card/a", b"a")
+    write(tmp_path / "archive/a", b"a")
+    with mounted(tmp_path / "card/in", "mount", "-t", "tmpfs", "tmpfs") as below:
+        write(below / "b", b"b")
+        assert missing_of(tmp_path / "card", tmp_path / "archive").totals.missing_files == 1
+        one = MissingConfig(card=[tmp_path / "card"], archive=[tmp_path / "archive"], jobs=1, one_file_system=True)
+        found = find_missing(one)
+        assert (found.totals.missing_files, found.left_out) == (0, 1)
