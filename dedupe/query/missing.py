@@ -143,6 +143,7 @@ def _result(
         totals=MissingTotals(
             files=sum(totals[state] for state in _STATES),
             bytes=sum(totals[f"{state} bytes"] for state in _STATES),
+            catalogued_files=sides.catalogued_files,
             empty_files=sides.empty_files,
             held_files=totals["held"],
             held_bytes=totals["held bytes"],
