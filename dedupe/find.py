@@ -52,7 +52,7 @@ def find_duplicates(
         table = listing.table
         offline = add_catalogs(session, config, table, dict(enumerate(session.roots)))
         scope = ScopeFilter.of(config, table)
-        united = unite_hard_links(table, scope.divide(group_by_size(table)), session.opener)
+        united = unite_hard_links(table, scope.divide(group_by_size(table), session.opener), session.opener)
         scope.further = united.names
         united.sets = scope.take(united.sets)
         session.pool.share(table)  # it changes no more

@@ -10,6 +10,9 @@ from typing import NamedTuple
 from dedupe.digests.base import BackendChoice
 from dedupe.result import Problem, SkipReason
 
+# entries that hold nothing to be lost
+_WITHOUT_DATA = (SkipReason.EMPTY, SkipReason.SYMLINK, SkipReason.SPECIAL, SkipReason.PSEUDO_FILE_SYSTEM)
+
 
 class MissingReason(StrEnum):
     """Why a file of the card counts as missing."""
@@ -40,6 +43,7 @@ class MissingTotals:
 
     files: int = 0  # that were looked for: those that hold something
     bytes: int = 0
+    catalogued_files: int = 0  # of those looked for, those of a catalog: what it lacks, nobody has looked for
     empty_files: int = 0  # names on the card; they have no content to look for
     held_files: int = 0
     held_bytes: int = 0
@@ -77,7 +81,17 @@ class MissingResult:
     phases: Mapping[str, float] = field(default_factory=dict)  # seconds a phase, in order
 
     @property
+    def left_out(self) -> int:
+        """Return how many entries of the card, files and whole folders, rules left out: nothing is known of them."""
+        return sum(count for reason, count in self.card_skipped.items() if reason not in _WITHOUT_DATA)
+
+    @property
     def is_certain(self) -> bool:
-        """Return whether everything that was looked for could be read and told, so that what is not missing is held."""
-        unsure = self.totals.unknown_files or self.totals.probable_files
-        return not self.problems and not unsure and not self.card_skipped.get(SkipReason.CLOUD)
+        """Return whether everything that was looked for could be read and told, so that what is not missing is held.
+
+        Where no file holds anything, nothing was looked for: a broken card may show all its files so.  And a catalog
+        does not know what could not be read, or was left out, when it was made, nor what came since.
+        """
+        totals = self.totals
+        unsure = totals.unknown_files or totals.probable_files or totals.catalogued_files
+        return bool(totals.files) and not self.problems and not unsure and not self.card_skipped.get(SkipReason.CLOUD)

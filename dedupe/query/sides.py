@@ -6,13 +6,15 @@ further hard link, whose place is none of the card's.
 
 from __future__ import annotations
 
+import os
 from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from dedupe.files.table import FileTable
+from dedupe.result import Problem, ProblemKind
 from dedupe.scan.list_files import Sets, group_by_size
-from dedupe.scan.unite import is_independent, same_files
+from dedupe.scan.unite import is_independent, same_files, showing_mounts
 from dedupe.storage.opener import Opener
 from dedupe.walk.listing import Listing
 
@@ -46,10 +48,37 @@ class Sides:
         """Return how many names on the card hold nothing."""
         return self.table.size[: self.card_names].count(0)
 
+    @property
+    def catalogued_files(self) -> int:
+        """Return how many files of the card only a catalog tells of."""
+        away = {n for n, volume in enumerate(self.table.volumes) if volume.offline}
+        return sum(self.table.volume[i] in away for i in self.card_files()) if away else 0
+
     def card_files(self) -> Iterator[int]:
         """Yield the files of the card, each by its first name, without those that are empty."""
         size = self.table.size
         return (i for i in range(self.card_names) if size[i] and i not in self.same_names)
+
+
+def roots_without_files(table: FileTable, roots: Sequence[bytes]) -> list[Problem]:
+    """Return a problem for each root of the card below which nothing is: it may be where a disk should be mounted.
+
+    Args:
+        table: what was found on the card.
+        roots: of the card, by their numbers.
+    """
+    filled = (
+        set(map(table.root_of, range(len(table))))
+        if table.named_root
+        else {table.folder_root[folder] for folder in set(table.folder)}
+    )
+    problems = []
+    for root in (root for number, root in enumerate(roots) if number not in filled):
+        within = os.path.join(root, b"")
+        below = {n for n, folder in enumerate(table.folders) if folder.startswith(within)}  # another root may lie there
+        if not any(table.left_out[n] > 0 for n in below) and below.isdisjoint(table.folder):
+            problems.append(Problem(root, ProblemKind.NOT_FOUND, "holds no file: check that it is what you mean"))
+    return problems
 
 
 def joined(card: Listing, archive: Listing, roots: int, archive_roots: int) -> Sides:
@@ -70,6 +99,7 @@ def joined(card: Listing, archive: Listing, roots: int, archive_roots: int) -> S
 def tell_sides(sides: Sides, opener: Opener) -> None:
     """Find out which names are one file, and which sizes both sides have."""
     table, card_names = sides.table, sides.card_names
+    showing = showing_mounts(table)
     for members in group_by_size(table):
         if sides.ghosts:
             members = array("I", (i for i in members if i not in sides.ghosts))  # noqa: PLW2901
@@ -78,7 +108,7 @@ def tell_sides(sides: Sides, opener: Opener) -> None:
         ):  # in the order of the table: none on the card
             continue
         left = set(members)
-        for names in same_files(table, members, opener):
+        for names in same_files(table, members, opener, showing):
             left.difference_update(names)
             left.update(_representatives(sides, names))
         physical = array("I", sorted(left))

@@ -201,6 +201,8 @@ def test_a_quick_catalog_says_probably(tmp_path: Path) -> None:
     found = find_missing(MissingConfig(card=[card], archive=[catalog], jobs=1))
     assert (found.totals.probable_files, found.totals.held_files, found.totals.missing_files) == (1, 0, 0)
     assert not found.is_certain
+    both = find_missing(MissingConfig(card=[card], archive=[catalog, root], jobs=1))
+    assert (both.totals.probable_files, both.totals.held_files, both.is_certain) == (0, 1, True)
     scan = find_duplicates(ScanConfig(roots=[card, catalog], jobs=1))
     assert len(scan.groups) == 0
     assert any("probably" in note for note in scan.notes)

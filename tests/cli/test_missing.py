@@ -147,3 +147,26 @@ def test_empty_files_stand_apart(cli: Cli, sides: tuple[Path, Path]) -> None:
     done = cli("missing", sides[0], "--from", sides[1], "--no-cache")
     assert done.returncode == Exit.DONE
     assert b"Not looked for: 1 empty file." in done.stdout
+
+
+@pytest.mark.parametrize("rule", [["--include", "IMG*"], ["--exclude", "new*"]])
+def test_what_rules_leave_out_is_not_called_held(cli: Cli, sides: tuple[Path, Path], rule: list[str]) -> None:
+    """Of what was not looked for nothing is known, and the first words say so."""
+    write(sides[0] / "new.mov", b"new")
+    write(sides[1] / "IMG_1", b"one")
+    write(sides[1] / "IMG_2", b"two")
+    done = cli("missing", sides[0], "--from", sides[1], "--no-cache", *rule)
+    assert done.returncode == Exit.DONE
+    assert done.stdout.startswith(
+        b"Nothing of what was looked for is missing, but of 1 entry left out nothing is known"
+    )
+
+
+def test_a_catalog_of_the_card_promises_nothing(cli: Cli, sides: tuple[Path, Path], tmp_path: Path) -> None:
+    """What was left out of a catalog, or came since, is not looked for: its disk must be asked before it is wiped."""
+    write(sides[0] / ".Trash-1000/only", b"only here")
+    catalog = tmp_path / "card.catalog"
+    assert cli("catalog", "create", sides[0], "--output", catalog).returncode == Exit.DONE
+    done = cli("missing", catalog, "--from", sides[1], "--no-cache")
+    assert done.returncode == Exit.INCOMPLETE
+    assert done.stdout.startswith(b"Nothing was found missing of what the catalog tells, which may not be all")

@@ -18,6 +18,7 @@ from dedupe.cache import write_buffer
 from dedupe.compare.tuning import Tuning
 from dedupe.config import Confirm, ScanConfig
 from dedupe.errors import NothingUsableError, UsageError
+from dedupe.query import missing
 from dedupe.query.answer import MissingReason, MissingResult
 from dedupe.query.catalog_fill import create
 from dedupe.query.missing import find_missing
@@ -113,7 +114,7 @@ def test_any_two_sides_give_the_answer_of_sets(low: Tuning, folder: Callable[[],
         assert totals.missing_files == len(result.missing)
         assert totals.files == totals.held_files + totals.missing_files
         assert totals.missing_bytes == sum(file.size for file in result.missing)
-        assert result.is_certain
+        assert result.is_certain == (bool(totals.files) and all(any(root.rglob("[fl][0-9]*")) for root in card_roots))
         assert [f.path for f in result.missing] == sorted((f.path for f in result.missing), key=_root_and_path(result))
 
     law()
@@ -282,7 +283,6 @@ def test_a_remembered_file_that_goes_before_the_answer_holds_nothing(
     cache = tmp_path / "cache.db"
     monkeypatch.setattr(write_buffer, "RACY_NS", 0)  # files not at rest have no rows
     missing_of(tmp_path / "card", tmp_path / "archive", cache=cache)
-    from dedupe.query import missing
 
     def remove(*args: object) -> object:
         (tmp_path / "archive/a").unlink()
@@ -293,6 +293,36 @@ def test_a_remembered_file_that_goes_before_the_answer_holds_nothing(
     found = missing_of(tmp_path / "card", tmp_path / "archive", cache=cache)
     assert found.totals.missing_files == 1
     assert [problem.kind for problem in found.problems] == [ProblemKind.VANISHED]
+
+
+@pytest.mark.parametrize("side", ["card", "archive"])
+def test_a_file_that_goes_before_it_is_confirmed_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, side: str
+) -> None:
+    """What is gone once its bytes are asked for holds nothing, and of what is gone from the card nothing is known."""
+    for each in ("card", "archive"):
+        write(tmp_path / each / "a", b"a" * 300_000)
+    confirm = missing.confirm
+
+    def remove(*args: object) -> object:
+        (tmp_path / side / "a").unlink()
+        return confirm(*args)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(missing, "confirm", remove)
+    found = missing_of(tmp_path / "card", tmp_path / "archive")
+    assert [problem.kind for problem in found.problems] == [ProblemKind.VANISHED]
+    expected = (0, 1, 0) if side == "card" else (0, 0, 1)
+    assert (found.totals.held_files, found.totals.unknown_files, found.totals.missing_files) == expected
+    assert not found.is_certain
+
+
+def test_files_that_only_a_cloud_has_leave_the_answer_open(tmp_path: Path) -> None:
+    """What was left out of the card as reading would download it may be nowhere else."""
+    for side in ("card", "archive"):
+        write(tmp_path / side / "a", b"a")
+    found = missing_of(tmp_path / "card", tmp_path / "archive")
+    assert found.is_certain
+    assert not replace(found, card_skipped={SkipReason.CLOUD: 1}).is_certain
 
 
 def test_hard_links_of_one_missing_file_are_one_file_with_two_names(tmp_path: Path) -> None:
@@ -338,6 +368,31 @@ def test_a_card_without_files_is_an_error(tmp_path: Path) -> None:
     write(tmp_path / "archive/a", b"a")
     with pytest.raises(NothingUsableError, match="No file to look for"):
         missing_of(tmp_path / "card", tmp_path / "archive")
+
+
+def test_a_card_of_empty_files_promises_nothing(tmp_path: Path) -> None:
+    """Where no file holds anything, nothing was looked for: a broken card may show all its files so."""
+    write(tmp_path / "card/a", b"")
+    write(tmp_path / "archive/a", b"a")
+    assert not missing_of(tmp_path / "card", tmp_path / "archive").is_certain
+
+
+def test_one_of_several_cards_without_files_is_told(tmp_path: Path) -> None:
+    """A root below which nothing is may be a disk that is not mounted; but its files may lie below another root."""
+    write(tmp_path / "card/in/a", b"a")
+    write(tmp_path / "archive/a", b"a")
+    (tmp_path / "none").mkdir()
+    roots = [tmp_path / "card", tmp_path / "card/in"]
+    assert find_missing(MissingConfig(card=roots, archive=[tmp_path / "archive"], jobs=1)).is_certain
+    for single in (tmp_path / "card", tmp_path / "card/in/a"):
+        found = find_missing(MissingConfig(card=[tmp_path / "none", single], archive=[tmp_path / "archive"], jobs=1))
+        assert [problem.path for problem in found.problems] == [os.fsencode(tmp_path / "none")]
+        assert not found.is_certain
+    write(tmp_path / "none/b.txt", b"b")
+    rules = MissingConfig(
+        card=[tmp_path / "none", tmp_path / "card"], archive=[tmp_path / "archive"], jobs=1, exclude=["*.txt"]
+    )
+    assert (find_missing(rules).is_certain, find_missing(rules).left_out) == (True, 1)
 
 
 @pytest.mark.parametrize(

@@ -59,7 +59,14 @@ def _answer(result: MissingResult) -> str:
     unknown = f"; of {counted(totals.unknown_files, 'file')} nothing is known" if totals.unknown_files else ""
     if totals.missing_files:
         return f"{counted(totals.missing_files, 'file')} missing, {binary_size(totals.missing_bytes)}{unknown}"
+    if not totals.files:
+        return "No file holds anything to look for, so nothing was found missing"
+    if totals.catalogued_files and not (result.problems or totals.probable_files):
+        return "Nothing was found missing of what the catalog tells, which may not be all that the disk holds"
     if not result.is_certain:
         what = "proven" if totals.probable_files and not result.problems else "read"
         return f"Nothing was found missing, but not everything could be {what}{unknown}"
+    if result.left_out:
+        left_out = counted(result.left_out, "entry", "entries")
+        return f"Nothing of what was looked for is missing, but of {left_out} left out nothing is known"
     return "Nothing is missing"
