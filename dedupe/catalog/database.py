@@ -32,10 +32,13 @@ CREATE TABLE files (
 
 
 def is_catalog(path: bytes) -> bool:
-    """Return whether a path leads to a catalog, whatever its name; no for what cannot be read, or only from a cloud."""
+    """Return whether a path leads to a catalog, whatever its name; no for what cannot be read, or only from a cloud.
+
+    One that was cut short is one too: taken for a file, it would hold nothing, and nobody would know why.
+    """
     try:
         seen = os.stat(path)
-        if not stat.S_ISREG(seen.st_mode) or not seen.st_size or seen.st_size % 512:  # as no database is
+        if not stat.S_ISREG(seen.st_mode) or not seen.st_size:
             return False
         if placeholders.EXIST and placeholders.would_download(seen):
             return False
@@ -44,24 +47,53 @@ def is_catalog(path: bytes) -> bool:
         return False
 
 
-def make(path: str) -> sqlite3.Connection:
-    """Return a new catalog, open for writing.
+def make(path: str, head: Head, volume: CatalogVolume) -> sqlite3.Connection:
+    """Return a new catalog without files, open for writing; an empty file, as a kill leaves it, becomes one.
+
+    Args:
+        path: of the catalog.
+        head: what it says of itself.
+        volume: that its root lies on.
 
     Raises:
         UsageError: there is something already.
         NothingUsableError: it cannot be made.
     """
+    is_there = os.path.lexists(path)
+    if is_there and (not os.path.isfile(path) or os.path.getsize(path)):
+        raise UsageError(f"{_text(path)} is there already: name another file, or `catalog update` it.")
     try:
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666))
-    except FileExistsError as error:
-        raise UsageError(f"{_text(path)} is there already: name another file, or `catalog update` it.") from error
+        os.close(os.open(path, os.O_RDWR | (0 if is_there else os.O_CREAT | os.O_EXCL), 0o666))
     except OSError as error:
         raise NothingUsableError(f"The catalog {_text(path)} cannot be made: {error.strerror}.") from error
     connection = sqlite3.connect(_uri(path, "mode=rw"), uri=True)
-    connection.executescript(
-        f"PRAGMA application_id = {sqlite_owner.CATALOG}; PRAGMA user_version = {VERSION}; {_TABLES}"
-    )
+    try:  # all at once: after a kill there is a whole catalog, or an empty file
+        numbers = f"PRAGMA application_id = {sqlite_owner.CATALOG}; PRAGMA user_version = {VERSION};"
+        connection.executescript(f"BEGIN IMMEDIATE; {numbers} {_TABLES}")
+        write_head(connection, head)
+        connection.execute("INSERT INTO volumes VALUES (?, ?, ?, ?)", volume)
+        connection.commit()
+    except sqlite3.Error as error:
+        connection.close()
+        discard(path)
+        raise damaged(path, error) from error
     return connection
+
+
+def has_files(path: str) -> bool:
+    """Return whether a catalog tells of any file; yes where it cannot be asked."""
+    try:
+        with contextlib.closing(sqlite3.connect(_uri(path, "mode=ro"), uri=True)) as connection:
+            return connection.execute("SELECT 1 FROM files").fetchone() is not None
+    except sqlite3.Error:
+        return True
+
+
+def discard(path: str) -> None:
+    """Remove a catalog that nothing came of."""
+    for file in files_of(path):
+        with contextlib.suppress(OSError):
+            os.unlink(file)
 
 
 def opened(path: str, *, change: bool = False) -> sqlite3.Connection:

@@ -71,7 +71,8 @@ def find_missing(
     with scan_session(whole, progress or Silent(), executor, tuning) as session:
         card = list_files(session, config.card_scan(), card_roots)
         card.notes += trash_notes(card.table)
-        offline = add_catalogs(session, config.card_scan(), card.table, dict(enumerate(card_roots)))
+        numbered = dict(enumerate(card_roots))
+        offline = add_catalogs(session, config.card_scan(), card.table, numbered, catalogs=card.catalogs)
         if not len(card.table) and not card.problems:
             raise NothingUsableError(
                 f"No file to look for: check that {_shown(card_roots)} is what you mean, and there."
@@ -81,8 +82,8 @@ def find_missing(
         archive = list_files(session, config.archive_scan(), archive_roots)
         sides = joined(card, archive, len(card_roots), len(archive_roots))
         table, sizes = sides.table, set(sides.table.size[: sides.card_names])
-        numbered = dict(enumerate(archive_roots, len(card_roots)))
-        add_catalogs(session, config.archive_scan(), table, numbered, sizes=sizes, offline=offline)
+        numbered, named = dict(enumerate(archive_roots, len(card_roots))), archive.catalogs
+        add_catalogs(session, config.archive_scan(), table, numbered, catalogs=named, sizes=sizes, offline=offline)
         sides.ghosts = ghosts(sides, offline)
         tell_sides(sides, session.opener)
         session.pool.share(table)  # it changes no more
