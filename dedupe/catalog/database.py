@@ -17,6 +17,7 @@ from dedupe.compare import fingerprint
 from dedupe.errors import NothingUsableError, UsageError
 from dedupe.storage import display, placeholders, sqlite_owner
 
+_ROOT_VOLUME = 1  # the number of that which the root lies on
 VERSION = 1  # of the tables, in PRAGMA user_version
 _TABLES = """
 CREATE TABLE catalog (key TEXT PRIMARY KEY, value) WITHOUT ROWID;
@@ -132,13 +133,23 @@ def head_of(connection: sqlite3.Connection, path: str | bytes) -> Head:
     """
     try:
         head = Head.of_rows(dict(connection.execute("SELECT key, value FROM catalog").fetchall()))
-    except sqlite3.Error as error:
-        raise damaged(path, error) from error
     except (KeyError, TypeError) as error:
         raise NothingUsableError(f"The catalog {_text(path)} is damaged: it lacks {error}.") from error
     if head.layout != fingerprint.LAYOUT:
         raise NothingUsableError(f"The catalog {_text(path)} was made by another version of dedupe: make it anew.")
     return head
+
+
+def refuse_unsound(connection: sqlite3.Connection, path: str) -> None:
+    """Refuse a catalog whose pages do not fit together: what is written into it might be lost.
+
+    Raises:
+        NothingUsableError: it is damaged.
+    """
+    told = connection.execute("PRAGMA integrity_check(1)").fetchone()
+    tables = {row[0] for row in connection.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL")}
+    if told != ("ok",) or tables != {made.strip() for made in _TABLES.split(";") if made.strip()}:
+        raise NothingUsableError(f"The catalog {_text(path)} is damaged: remove it, and make it anew.")
 
 
 def volumes_of(connection: sqlite3.Connection, path: str | bytes) -> dict[int, CatalogVolume]:
@@ -147,10 +158,11 @@ def volumes_of(connection: sqlite3.Connection, path: str | bytes) -> dict[int, C
     Raises:
         NothingUsableError: it is damaged.
     """
-    try:
-        rows = connection.execute("SELECT number, id, label, file_system FROM volumes").fetchall()
-    except sqlite3.Error as error:
-        raise damaged(path, error) from error
+    rows = connection.execute("SELECT number, id, label, file_system FROM volumes").fetchall()
+    if any(not isinstance(value, str) for row in rows for value in row[1:]) or _ROOT_VOLUME not in dict.fromkeys(
+        row[0] for row in rows
+    ):
+        raise NothingUsableError(f"The catalog {_text(path)} is damaged: what it says of volumes is lost.")
     return {row[0]: CatalogVolume(*row) for row in rows}
 
 
@@ -186,3 +198,5 @@ def closing(connection: sqlite3.Connection, path: str) -> Iterator[sqlite3.Conne
             yield connection
     except sqlite3.Error as error:
         raise damaged(path, error) from error
+    except UnicodeDecodeError as error:  # in SQLite's own words about what is damaged
+        raise NothingUsableError(f"The catalog {_text(path)} is damaged: its text cannot be read.") from error

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import os
+import re
 import sqlite3
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
-from typing import NamedTuple
+from typing import NamedTuple, TypeGuard
 
 from dedupe.catalog.database import number
 from dedupe.files.table import FileTable
 
 _SEPARATOR = os.fsencode(os.sep)
 _NO_NAMES = (b"", b".", b"..")
+_NUMBER = re.compile(r"-?[0-9]{1,40}")
 _KNOWN = "SELECT name, size, modified_ns, changed_ns, inode, fingerprint, digest FROM files WHERE folder = ?"
 _PUT = "INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
 
@@ -138,11 +140,12 @@ def are_whole(
         and size >= 0
         and _is_number(modified_ns)
         and _is_number(inode)
+        and int(inode) >= 0
         and (not fingerprint or (isinstance(fingerprint, bytes) and len(fingerprint) == 16))
         and (not digest or (isinstance(digest, bytes) and len(digest) == 32))
     )
 
 
-def _is_number(value: object) -> bool:
+def _is_number(value: object) -> TypeGuard[int | str]:
     """Return whether a value is a number as one is stored: as text where it is large."""
-    return isinstance(value, int) or (isinstance(value, str) and value.lstrip("-").isdecimal() and value.isascii())
+    return isinstance(value, int) or (isinstance(value, str) and _NUMBER.fullmatch(value) is not None)

@@ -109,6 +109,7 @@ def update(path: str, config: ScanConfig, *, progress: Progress | None = None, t
     root = root_of(config)
     with database.closing(database.opened(path, change=True), path) as connection:
         head = database.head_of(connection, path)
+        database.refuse_unsound(connection, path)
         refuse_other(connection, head, root, path)
         return _fill(connection, replace(head, root=outside(root)), config, path, progress or Silent(), tuning)
 
