@@ -16,6 +16,7 @@ from dedupe.catalog.head import CatalogVolume, Head
 from dedupe.compare import fingerprint
 from dedupe.errors import NothingUsableError, UsageError
 from dedupe.storage import display, placeholders, sqlite_owner
+from dedupe.storage.paths import outside
 
 _ROOT_VOLUME = 1  # the number of that which the root lies on
 VERSION = 1  # of the tables, in PRAGMA user_version
@@ -181,7 +182,7 @@ def _uri(path: str, how: str) -> str:
 
 
 def _text(path: str | bytes) -> str:
-    return display.text(os.fsencode(path))
+    return display.text(outside(os.fsencode(path)))
 
 
 def files_of(path: str) -> list[bytes]:

@@ -22,6 +22,7 @@ from dedupe.errors import NothingUsableError
 from dedupe.files.columns import Column
 from dedupe.files.table import FileTable
 from dedupe.storage import display
+from dedupe.storage.paths import outside
 from dedupe.storage.volume import Mount, Volume
 
 _SEPARATOR = os.fsencode(os.sep)
@@ -92,7 +93,7 @@ def catalog_at(path: bytes, root: int) -> Catalog:
         head = database.head_of(connection, path)
         if not head.complete:
             raise NothingUsableError(
-                f"The catalog {display.text(path)} was never finished: `dedupe catalog update` goes on with it."
+                f"The catalog {display.text(outside(path))} was never finished: `dedupe catalog update` goes on with it."
             )
         return Catalog(path, root, head, database.volumes_of(connection, path))
 
@@ -119,7 +120,7 @@ def add_catalog(
         NothingUsableError: it cannot be read.
     """
     path, first = os.fsdecode(catalog.path), len(table)
-    name, left_out = display.text(catalog.path), 0
+    name, left_out = display.text(outside(catalog.path)), 0
     with database.closing(database.opened(path), path) as connection:
         mounts = _Mounts(table, offline, catalog)
         for (folder, volume, inside), rows in groupby(_rows(connection, sizes), key=itemgetter(0, 1, 2)):

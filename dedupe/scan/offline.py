@@ -21,6 +21,7 @@ from dedupe.scan.list_files import Sets
 from dedupe.scan.recall import Known
 from dedupe.scan.session import Session
 from dedupe.storage import display
+from dedupe.storage.paths import outside
 from dedupe.walk.filters import Filters
 
 
@@ -51,7 +52,7 @@ def add_catalogs(  # noqa: PLR0913 - the last two are for `missing`
     """
     offline = Offline() if offline is None else offline
     if catalogs and config.confirm is not Confirm.SHA256:
-        name = display.text(min(catalogs))
+        name = display.text(outside(min(catalogs)))
         raise UsageError(f"{name} is a catalog, which has digests by sha256 only: leave --confirm out.")
     if catalogs:
         with session.phase("catalogs"):
