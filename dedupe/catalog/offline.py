@@ -92,9 +92,8 @@ def catalog_at(path: bytes, root: int) -> Catalog:
     with database.closing(database.opened(os.fsdecode(path)), os.fsdecode(path)) as connection:
         head = database.head_of(connection, path)
         if not head.complete:
-            raise NothingUsableError(
-                f"The catalog {display.text(outside(path))} was never finished: `dedupe catalog update` goes on with it."
-            )
+            name = display.text(outside(path))
+            raise NothingUsableError(f"The catalog {name} was never finished: `dedupe catalog update` goes on with it.")
         return Catalog(path, root, head, database.volumes_of(connection, path))
 
 
