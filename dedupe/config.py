@@ -61,6 +61,7 @@ class ScanConfig:
     ignore_case: bool = False  # of patterns and rules; on Windows no case counts anyway
     accept: Sequence[bytes] = ()  # digests by `confirm` of duplicates that are wanted: they are counted and left out
     default_excludes: bool = True  # leave out recycle bins, snapshots and pseudo file systems
+    trash: bool = False  # of these, leave out pseudo file systems alone: their files are not data
     follow_symlinks: bool = False
     one_file_system: bool = False  # stay on the file system of each root
     cloud_files: bool = False  # read placeholders too, which downloads them

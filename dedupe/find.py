@@ -50,9 +50,9 @@ def find_duplicates(
     with scan_session(config, progress or Silent(), executor, tuning) as session:
         listing = list_files(session, config)
         table = listing.table
-        offline = add_catalogs(session, config, table, dict(enumerate(session.roots)))
+        offline = add_catalogs(session, config, table, dict(enumerate(session.roots)), catalogs=listing.catalogs)
         scope = ScopeFilter.of(config, table)
-        united = unite_hard_links(table, scope.divide(group_by_size(table)), session.opener)
+        united = unite_hard_links(table, scope.divide(group_by_size(table), session.opener), session.opener)
         scope.further = united.names
         united.sets = scope.take(united.sets)
         session.pool.share(table)  # it changes no more

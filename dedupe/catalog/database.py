@@ -16,7 +16,9 @@ from dedupe.catalog.head import CatalogVolume, Head
 from dedupe.compare import fingerprint
 from dedupe.errors import NothingUsableError, UsageError
 from dedupe.storage import display, placeholders, sqlite_owner
+from dedupe.storage.paths import outside
 
+_ROOT_VOLUME = 1  # the number of that which the root lies on
 VERSION = 1  # of the tables, in PRAGMA user_version
 _TABLES = """
 CREATE TABLE catalog (key TEXT PRIMARY KEY, value) WITHOUT ROWID;
@@ -32,10 +34,13 @@ CREATE TABLE files (
 
 
 def is_catalog(path: bytes) -> bool:
-    """Return whether a path leads to a catalog, whatever its name; no for what cannot be read, or only from a cloud."""
+    """Return whether a path leads to a catalog, whatever its name; no for what cannot be read, or only from a cloud.
+
+    One that was cut short is one too: taken for a file, it would hold nothing, and nobody would know why.
+    """
     try:
         seen = os.stat(path)
-        if not stat.S_ISREG(seen.st_mode) or not seen.st_size or seen.st_size % 512:  # as no database is
+        if not stat.S_ISREG(seen.st_mode) or not seen.st_size:
             return False
         if placeholders.EXIST and placeholders.would_download(seen):
             return False
@@ -44,24 +49,53 @@ def is_catalog(path: bytes) -> bool:
         return False
 
 
-def make(path: str) -> sqlite3.Connection:
-    """Return a new catalog, open for writing.
+def make(path: str, head: Head, volume: CatalogVolume) -> sqlite3.Connection:
+    """Return a new catalog without files, open for writing; an empty file, as a kill leaves it, becomes one.
+
+    Args:
+        path: of the catalog.
+        head: what it says of itself.
+        volume: that its root lies on.
 
     Raises:
         UsageError: there is something already.
         NothingUsableError: it cannot be made.
     """
+    is_there = os.path.lexists(path)
+    if is_there and (not os.path.isfile(path) or os.path.getsize(path)):
+        raise UsageError(f"{_text(path)} is there already: name another file, or `catalog update` it.")
     try:
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666))
-    except FileExistsError as error:
-        raise UsageError(f"{_text(path)} is there already: name another file, or `catalog update` it.") from error
+        os.close(os.open(path, os.O_RDWR | (0 if is_there else os.O_CREAT | os.O_EXCL), 0o666))
     except OSError as error:
         raise NothingUsableError(f"The catalog {_text(path)} cannot be made: {error.strerror}.") from error
     connection = sqlite3.connect(_uri(path, "mode=rw"), uri=True)
-    connection.executescript(
-        f"PRAGMA application_id = {sqlite_owner.CATALOG}; PRAGMA user_version = {VERSION}; {_TABLES}"
-    )
+    try:  # all at once: after a kill there is a whole catalog, or an empty file
+        numbers = f"PRAGMA application_id = {sqlite_owner.CATALOG}; PRAGMA user_version = {VERSION};"
+        connection.executescript(f"BEGIN IMMEDIATE; {numbers} {_TABLES}")
+        write_head(connection, head)
+        connection.execute("INSERT INTO volumes VALUES (?, ?, ?, ?)", volume)
+        connection.commit()
+    except sqlite3.Error as error:
+        connection.close()
+        discard(path)
+        raise damaged(path, error) from error
     return connection
+
+
+def has_files(path: str) -> bool:
+    """Return whether a catalog tells of any file; yes where it cannot be asked."""
+    try:
+        with contextlib.closing(sqlite3.connect(_uri(path, "mode=ro"), uri=True)) as connection:
+            return connection.execute("SELECT 1 FROM files").fetchone() is not None
+    except sqlite3.Error:
+        return True
+
+
+def discard(path: str) -> None:
+    """Remove a catalog that nothing came of."""
+    for file in files_of(path):
+        with contextlib.suppress(OSError):
+            os.unlink(file)
 
 
 def opened(path: str, *, change: bool = False) -> sqlite3.Connection:
@@ -100,13 +134,23 @@ def head_of(connection: sqlite3.Connection, path: str | bytes) -> Head:
     """
     try:
         head = Head.of_rows(dict(connection.execute("SELECT key, value FROM catalog").fetchall()))
-    except sqlite3.Error as error:
-        raise damaged(path, error) from error
     except (KeyError, TypeError) as error:
         raise NothingUsableError(f"The catalog {_text(path)} is damaged: it lacks {error}.") from error
     if head.layout != fingerprint.LAYOUT:
         raise NothingUsableError(f"The catalog {_text(path)} was made by another version of dedupe: make it anew.")
     return head
+
+
+def refuse_unsound(connection: sqlite3.Connection, path: str) -> None:
+    """Refuse a catalog whose pages do not fit together: what is written into it might be lost.
+
+    Raises:
+        NothingUsableError: it is damaged.
+    """
+    told = connection.execute("PRAGMA integrity_check(1)").fetchone()
+    tables = {row[0] for row in connection.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL")}
+    if told != ("ok",) or tables != {made.strip() for made in _TABLES.split(";") if made.strip()}:
+        raise NothingUsableError(f"The catalog {_text(path)} is damaged: remove it, and make it anew.")
 
 
 def volumes_of(connection: sqlite3.Connection, path: str | bytes) -> dict[int, CatalogVolume]:
@@ -115,10 +159,11 @@ def volumes_of(connection: sqlite3.Connection, path: str | bytes) -> dict[int, C
     Raises:
         NothingUsableError: it is damaged.
     """
-    try:
-        rows = connection.execute("SELECT number, id, label, file_system FROM volumes").fetchall()
-    except sqlite3.Error as error:
-        raise damaged(path, error) from error
+    rows = connection.execute("SELECT number, id, label, file_system FROM volumes").fetchall()
+    if any(not isinstance(value, str) for row in rows for value in row[1:]) or _ROOT_VOLUME not in dict.fromkeys(
+        row[0] for row in rows
+    ):
+        raise NothingUsableError(f"The catalog {_text(path)} is damaged: what it says of volumes is lost.")
     return {row[0]: CatalogVolume(*row) for row in rows}
 
 
@@ -137,7 +182,7 @@ def _uri(path: str, how: str) -> str:
 
 
 def _text(path: str | bytes) -> str:
-    return display.text(os.fsencode(path))
+    return display.text(outside(os.fsencode(path)))
 
 
 def files_of(path: str) -> list[bytes]:
@@ -154,3 +199,5 @@ def closing(connection: sqlite3.Connection, path: str) -> Iterator[sqlite3.Conne
             yield connection
     except sqlite3.Error as error:
         raise damaged(path, error) from error
+    except UnicodeDecodeError as error:  # in SQLite's own words about what is damaged
+        raise NothingUsableError(f"The catalog {_text(path)} is damaged: its text cannot be read.") from error

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, NamedTuple
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,8 +48,7 @@ def _stored(value: object) -> object:
     return int(value) if isinstance(value, bool) else value
 
 
-@dataclass(frozen=True, slots=True)
-class CatalogVolume:
+class CatalogVolume(NamedTuple):
     """A volume that files of a catalog lie on."""
 
     number: int

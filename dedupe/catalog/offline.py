@@ -12,14 +12,17 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from operator import itemgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 from dedupe.catalog import database
+from dedupe.catalog.covered import Covered
 from dedupe.catalog.head import CatalogVolume, Head
+from dedupe.catalog.rows import are_whole
 from dedupe.errors import NothingUsableError
 from dedupe.files.columns import Column
 from dedupe.files.table import FileTable
 from dedupe.storage import display
+from dedupe.storage.paths import outside
 from dedupe.storage.volume import Mount, Volume
 
 _SEPARATOR = os.fsencode(os.sep)
@@ -70,12 +73,36 @@ class Offline:
         values.clear()
 
 
+class Catalog(NamedTuple):
+    """A catalog that stands for a root."""
+
+    path: bytes  # absolute
+    root: int  # that its files are of
+    head: Head
+    volumes: dict[int, CatalogVolume]
+
+
+def catalog_at(path: bytes, root: int) -> Catalog:
+    """Return a catalog with what it says of itself.
+
+    Raises:
+        UsageError: it is of a newer dedupe.
+        NothingUsableError: it cannot be read, or was never finished.
+    """
+    with database.closing(database.opened(os.fsdecode(path)), os.fsdecode(path)) as connection:
+        head = database.head_of(connection, path)
+        if not head.complete:
+            name = display.text(outside(path))
+            raise NothingUsableError(f"The catalog {name} was never finished: `dedupe catalog update` goes on with it.")
+        return Catalog(path, root, head, database.volumes_of(connection, path))
+
+
 def add_catalog(
     offline: Offline,
     table: FileTable,
-    path: bytes,
-    root: int,
+    catalog: Catalog,
     takes_part: TakesPart,
+    covered: Covered,
     sizes: Collection[int] | None = None,
 ) -> None:
     """Append the files of a catalog to a table.
@@ -83,39 +110,51 @@ def add_catalog(
     Args:
         offline: takes what is known of them.
         table: takes the files.
-        path: of the catalog, absolute.
-        root: that the files are of.
+        catalog: that they are of.
         takes_part: tells which of them do.
+        covered: tells which of them are known better, and takes what this one tells.
         sizes: only files of these are wanted; None for all.
 
     Raises:
-        UsageError: it is of a newer dedupe.
-        NothingUsableError: it cannot be read, or was never finished.
+        NothingUsableError: it cannot be read.
     """
-    connection, first = database.opened(os.fsdecode(path)), len(table)
-    with database.closing(connection, os.fsdecode(path)):
-        head = database.head_of(connection, path)
-        if not head.complete:
-            raise NothingUsableError(
-                f"The catalog {display.text(path)} was never finished: `dedupe catalog update` goes on with it."
-            )
-        mounts = _Mounts(table, offline, head, database.volumes_of(connection, path), path + _SEPARATOR)
-        for folder, rows in groupby(_rows(connection, sizes), key=itemgetter(0, 1, 2)):
-            _add_folder(offline, table, (mounts, *folder), root, [r for r in rows if _is_whole(r)], takes_part)
+    path, first = os.fsdecode(catalog.path), len(table)
+    name, left_out = display.text(outside(catalog.path)), 0
+    with database.closing(database.opened(path), path) as connection:
+        mounts = _Mounts(table, offline, catalog)
+        for (folder, volume, inside), rows in groupby(_rows(connection, sizes), key=itemgetter(0, 1, 2)):
+            if not mounts.know(folder, volume, inside):
+                continue
+            known = catalog.volumes[volume].id
+            wanted = [row for row in rows if _is_whole(row) and takes_part(mounts.place(folder), row[3], row[4])]
+            own = wanted
+            if covered.knows(known):
+                own = [row for row in wanted if not covered.has(known, inside + row[3], int(row[6]), row[4])]
+                left_out += len(wanted) - len(own)
+            if own:
+                _add_folder(offline, table, mounts.enter(folder, volume, inside), own)
     offline.parts.append(range(first, len(table)))
-    if head.quick:
-        offline.notes.append(f"The catalog {display.text(path)} has no digests: what it holds is only probably equal.")
+    numbers = {table.folder_mount[folder] for folder in set(table.folder[first:])}
+    for number in sorted(numbers, key=lambda n: table.mounts[n].base):
+        covered.take_base(offline.volume_ids[table.mount_volume[number]], table.mounts[number].base)
+    if left_out:
+        offline.notes.append(
+            f"The catalog {name} tells of {left_out:,} files that are looked at themselves, or were there, or that "
+            "another catalog tells of: they are not counted twice."
+        )
+    if catalog.head.quick:
+        offline.notes.append(f"The catalog {name} has no digests: what it holds is only probably equal.")
 
 
 class _Mounts:
     """Makes the volumes of a catalog, which are no others' in the table, whatever their ids."""
 
-    def __init__(
-        self, table: FileTable, offline: Offline, head: Head, volumes: dict[int, CatalogVolume], prefix: bytes
-    ) -> None:
-        self._head, self.prefix = head, prefix
+    def __init__(self, table: FileTable, offline: Offline, catalog: Catalog) -> None:
+        self._table, self._root = table, catalog.root
+        self._head = head = catalog.head
+        self._prefix = prefix = catalog.path + _SEPARATOR
         self._volumes = {}
-        for number, known in volumes.items():
+        for number, known in catalog.volumes.items():
             host = f"catalog:{head.id}:{number}"
             volume = Volume(
                 f"{host}:{known.id}", "", host, 0, known.file_system, known.label, stable_inodes=True, offline=True
@@ -124,11 +163,25 @@ class _Mounts:
             offline.volume_ids[table.enter_volume(volume)] = known.id
         self._mounts = {n: Mount(volume, prefix, head.inside) for n, volume in self._volumes.items()}
 
-    def of(self, volume: int, folder: bytes, inside: bytes, place: bytes) -> Mount:
-        """Return the mount of a folder: that of the root, or one of its own where another volume begins."""
-        if inside == self._head.inside + folder:
-            return self._mounts[volume]
-        return Mount(self._volumes[volume], place, inside)
+    def know(self, folder: object, volume: object, inside: object) -> bool:
+        """Return whether a folder can be taken: a failing disk may have written into its row."""
+        return (
+            isinstance(folder, bytes)
+            and isinstance(inside, bytes)
+            and volume in self._volumes
+            and b".." not in folder.split(b"/")
+        )
+
+    def place(self, folder: bytes) -> bytes:
+        """Return the path that a folder has in the table, a separator at its end."""
+        return self._prefix + folder.replace(b"/", _SEPARATOR)
+
+    def enter(self, folder: bytes, volume: int, inside: bytes) -> int:
+        """Return the index of a folder, on the mount of the root, or on its own where another volume begins."""
+        place, mount = self.place(folder), self._mounts[volume]
+        if inside != self._head.inside + folder:
+            mount = Mount(self._volumes[volume], place, inside)
+        return self._table.enter(place, mount, self._root)
 
 
 def _rows(connection: sqlite3.Connection, sizes: Collection[int] | None) -> Iterator[_Row]:
@@ -142,37 +195,16 @@ def _rows(connection: sqlite3.Connection, sizes: Collection[int] | None) -> Iter
 
 def _is_whole(row: _Row) -> bool:
     """Return whether a row can be taken: another program, or a failing disk, may have written into it."""
-    path, _, inside, name, size, _, _, fingerprint, digest = row
-    return (
-        isinstance(path, bytes)
-        and isinstance(inside, bytes)
-        and isinstance(name, bytes)
-        and isinstance(size, int)
-        and (not size or (isinstance(fingerprint, bytes) and len(fingerprint) == 16))
-        and (not digest or (isinstance(digest, bytes) and len(digest) == 32))
-    )
+    *_, name, size, modified_ns, inode, fingerprint, digest = row
+    return are_whole(name, size, modified_ns, inode, fingerprint, digest) and (not size or bool(fingerprint))
 
 
-def _add_folder(
-    offline: Offline,
-    table: FileTable,
-    where: tuple[_Mounts, bytes, int, bytes],
-    root: int,
-    rows: Sequence[_Row],
-    takes_part: TakesPart,
-) -> None:
+def _add_folder(offline: Offline, table: FileTable, folder: int, rows: Sequence[_Row]) -> None:
     """Append the files of one folder."""
-    mounts, folder, volume, inside = where
-    place = mounts.prefix + folder.replace(b"/", _SEPARATOR)
-    taken = [row for row in rows if takes_part(place, row[3], row[4])]
-    if not taken:
-        return
-    number = table.enter(place, mounts.of(volume, folder, inside, place), root)
-    first = len(table)
-    inodes = [int(row[6]) for row in taken]
+    first, inodes = len(table), [int(row[6]) for row in rows]
     # names of one file must look alike, or somebody would open them to tell whether they are
-    stats = [[row[4] for row in taken], [int(row[5]) for row in taken], array("q", bytes(8 * len(taken))), inodes]
-    table.add_all(number, [row[3] for row in taken], stats)
-    offline.fingerprints += b"".join([row[7] or bytes(16) for row in taken])
-    offline.digests += b"".join([row[8] or bytes(32) for row in taken])
-    offline.undigested.update(first + n for n, row in enumerate(taken) if not row[8])
+    stats = [[row[4] for row in rows], [int(row[5]) for row in rows], array("q", bytes(8 * len(rows))), inodes]
+    table.add_all(folder, [row[3] for row in rows], stats)
+    offline.fingerprints += b"".join([row[7] or bytes(16) for row in rows])
+    offline.digests += b"".join([row[8] or bytes(32) for row in rows])
+    offline.undigested.update(first + n for n, row in enumerate(rows) if not row[8])

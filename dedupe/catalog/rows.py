@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import os
+import re
 import sqlite3
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
-from typing import NamedTuple
+from typing import NamedTuple, TypeGuard
 
 from dedupe.catalog.database import number
 from dedupe.files.table import FileTable
 
 _SEPARATOR = os.fsencode(os.sep)
+_NO_NAMES = (b"", b".", b"..")
+_NUMBER = re.compile(r"-?[0-9]{1,40}")
 _KNOWN = "SELECT name, size, modified_ns, changed_ns, inode, fingerprint, digest FROM files WHERE folder = ?"
 _PUT = "INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
 
@@ -118,6 +121,31 @@ def known_rows(connection: sqlite3.Connection, folder: int) -> dict[bytes, Known
     """Return what a catalog says of the files of a folder, by their names."""
     found = {}
     for name, size, modified_ns, changed_ns, inode, fingerprint, digest in connection.execute(_KNOWN, (folder,)):
+        if not are_whole(name, size, modified_ns, inode, fingerprint, digest) or not _is_number(changed_ns or 0):
+            continue
         changed = None if changed_ns is None else int(changed_ns)
         found[name] = KnownRow(size, int(modified_ns), changed, int(inode), fingerprint or b"", digest or b"")
     return found
+
+
+def are_whole(
+    name: object, size: object, modified_ns: object, inode: object, fingerprint: object, digest: object
+) -> bool:
+    """Return whether the values of a row can be what was written: a failing disk may have changed them."""
+    return (
+        isinstance(name, bytes)
+        and b"/" not in name
+        and name not in _NO_NAMES
+        and isinstance(size, int)
+        and size >= 0
+        and _is_number(modified_ns)
+        and _is_number(inode)
+        and int(inode) >= 0
+        and (not fingerprint or (isinstance(fingerprint, bytes) and len(fingerprint) == 16))
+        and (not digest or (isinstance(digest, bytes) and len(digest) == 32))
+    )
+
+
+def _is_number(value: object) -> TypeGuard[int | str]:
+    """Return whether a value is a number as one is stored: as text where it is large."""
+    return isinstance(value, int) or (isinstance(value, str) and _NUMBER.fullmatch(value) is not None)

@@ -42,7 +42,7 @@ _DefaultExcludes = Annotated[
     bool,
     typer.Option(
         "--default-excludes/--no-default-excludes",
-        help="Leave out recycle bins, snapshots and pseudo file systems of ARCHIVE; those of CARD always take part.",
+        help="Leave out recycle bins, snapshots and pseudo file systems of ARCHIVE; of CARD the latter alone.",
     ),
 ]
 _Follow = Annotated[bool, typer.Option("--follow-symlinks", help="Follow symbolic links in ARCHIVE.")]

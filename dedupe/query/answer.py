@@ -10,7 +10,8 @@ from typing import NamedTuple
 from dedupe.digests.base import BackendChoice
 from dedupe.result import Problem, SkipReason
 
-_WITHOUT_DATA = (SkipReason.EMPTY, SkipReason.SYMLINK, SkipReason.SPECIAL)  # entries that hold nothing to be lost
+# entries that hold nothing to be lost
+_WITHOUT_DATA = (SkipReason.EMPTY, SkipReason.SYMLINK, SkipReason.SPECIAL, SkipReason.PSEUDO_FILE_SYSTEM)
 
 
 class MissingReason(StrEnum):
@@ -42,6 +43,7 @@ class MissingTotals:
 
     files: int = 0  # that were looked for: those that hold something
     bytes: int = 0
+    catalogued_files: int = 0  # of those looked for, those of a catalog: what it lacks, nobody has looked for
     empty_files: int = 0  # names on the card; they have no content to look for
     held_files: int = 0
     held_bytes: int = 0
@@ -87,9 +89,9 @@ class MissingResult:
     def is_certain(self) -> bool:
         """Return whether everything that was looked for could be read and told, so that what is not missing is held.
 
-        Where no file holds anything, nothing was looked for: a broken card may show all its files so.
+        Where no file holds anything, nothing was looked for: a broken card may show all its files so.  And a catalog
+        does not know what could not be read, or was left out, when it was made, nor what came since.
         """
-        unsure = self.totals.unknown_files or self.totals.probable_files
-        return (
-            bool(self.totals.files) and not self.problems and not unsure and not self.card_skipped.get(SkipReason.CLOUD)
-        )
+        totals = self.totals
+        unsure = totals.unknown_files or totals.probable_files or totals.catalogued_files
+        return bool(totals.files) and not self.problems and not unsure and not self.card_skipped.get(SkipReason.CLOUD)

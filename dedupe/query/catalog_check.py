@@ -70,6 +70,7 @@ def check(path: str, config: ScanConfig, *, progress: Progress | None = None) ->
     root = root_of(config)
     with database.closing(database.opened(path), path) as connection:
         head = database.head_of(connection, path)
+        database.refuse_unsound(connection, path)
         refuse_other(connection, head, root, path)
         if not head.complete:
             name = display.text(os.fsencode(path))

@@ -17,12 +17,12 @@ from datetime import UTC, datetime
 
 from dedupe.cache.write_buffer import settled_before
 from dedupe.catalog import database
-from dedupe.catalog.head import Head
+from dedupe.catalog.head import CatalogVolume, Head
 from dedupe.catalog.rows import CatalogFolders, KnownRow
 from dedupe.compare import fingerprint
 from dedupe.compare.tuning import MEASURED, Tuning
 from dedupe.config import ScanConfig
-from dedupe.errors import NothingUsableError, UsageError
+from dedupe.errors import DedupeError, NothingUsableError, UsageError
 from dedupe.progress import Progress, Silent
 from dedupe.result import Problem
 from dedupe.scan.fingerprints import read_fingerprints
@@ -88,12 +88,15 @@ def create(path: str, config: ScanConfig, *, quick: bool = False, progress: Prog
         quick=quick,
         complete=False,
     )
-    with database.closing(database.make(path), path) as connection:
-        with connection:
-            database.write_head(connection, head)
-            told = place.volume
-            connection.execute("INSERT INTO volumes VALUES (1, ?, ?, ?)", (told.id, told.label, told.file_system))
-        return _fill(connection, head, config, path, progress or Silent(), MEASURED)
+    volume = CatalogVolume(1, place.volume.id, place.volume.label, place.volume.file_system)
+    made = database.make(path, head, volume)
+    try:
+        with database.closing(made, path) as connection:
+            return _fill(connection, head, config, path, progress or Silent(), MEASURED)
+    except DedupeError:
+        if not database.has_files(path):
+            database.discard(path)
+        raise
 
 
 def update(path: str, config: ScanConfig, *, progress: Progress | None = None, tuning: Tuning = MEASURED) -> Filled:
@@ -106,9 +109,8 @@ def update(path: str, config: ScanConfig, *, progress: Progress | None = None, t
     root = root_of(config)
     with database.closing(database.opened(path, change=True), path) as connection:
         head = database.head_of(connection, path)
+        database.refuse_unsound(connection, path)
         refuse_other(connection, head, root, path)
-        with connection:
-            database.write_head(connection, replace(head, complete=False))
         return _fill(connection, replace(head, root=outside(root)), config, path, progress or Silent(), tuning)
 
 
@@ -158,6 +160,8 @@ def _fill(
         if not len(listing.table) and listing.problems:
             raise NothingUsableError(f"{display.text(head.root)} cannot be read: {listing.problems[0].message}.")
         session.pool.share(listing.table)  # it changes no more
+        with connection:  # from here on it is neither what it was nor what it will be
+            database.write_head(connection, replace(head, complete=False))
         filling = _Filling(connection, session, listing, head, read_ns)
         filling.run()
         session.cache.close()

@@ -23,6 +23,7 @@ from dedupe.query.held import HELD_BY_MEMORY, HELD_OFFLINE, PROBABLE, Held, hold
 from dedupe.query.missing_files import FoundMissing
 from dedupe.query.settings import MissingConfig
 from dedupe.query.sides import Sides, joined, roots_without_files, tell_sides
+from dedupe.query.trash import trash_notes
 from dedupe.result import ProblemKind
 from dedupe.scan.confirm import Confirmed, confirm
 from dedupe.scan.fingerprints import Fingerprinted, group_by_fingerprint
@@ -30,6 +31,7 @@ from dedupe.scan.list_files import list_files
 from dedupe.scan.offline import add_catalogs, provable, tell_known, tell_offline
 from dedupe.scan.recall import Known, recall
 from dedupe.scan.rot import tell_rot
+from dedupe.scan.scope import file_system_numbers
 from dedupe.scan.session import Session, scan_session
 from dedupe.storage.paths import absolute, outside
 from dedupe.version import __version__
@@ -68,7 +70,9 @@ def find_missing(
     whole = replace(config.archive_scan(), roots=[*card_roots, *archive_roots])
     with scan_session(whole, progress or Silent(), executor, tuning) as session:
         card = list_files(session, config.card_scan(), card_roots)
-        offline = add_catalogs(session, config.card_scan(), card.table, dict(enumerate(card_roots)))
+        card.notes += trash_notes(card.table)
+        numbered = dict(enumerate(card_roots))
+        offline = add_catalogs(session, config.card_scan(), card.table, numbered, catalogs=card.catalogs)
         if not len(card.table) and not card.problems:
             raise NothingUsableError(
                 f"No file to look for: check that {_shown(card_roots)} is what you mean, and there."
@@ -78,8 +82,8 @@ def find_missing(
         archive = list_files(session, config.archive_scan(), archive_roots)
         sides = joined(card, archive, len(card_roots), len(archive_roots))
         table, sizes = sides.table, set(sides.table.size[: sides.card_names])
-        numbered = dict(enumerate(archive_roots, len(card_roots)))
-        add_catalogs(session, config.archive_scan(), table, numbered, sizes=sizes, offline=offline)
+        numbered, named = dict(enumerate(archive_roots, len(card_roots))), archive.catalogs
+        add_catalogs(session, config.archive_scan(), table, numbered, catalogs=named, sizes=sizes, offline=offline)
         sides.ghosts = ghosts(sides, offline)
         tell_sides(sides, session.opener)
         session.pool.share(table)  # it changes no more
@@ -143,6 +147,7 @@ def _result(
         totals=MissingTotals(
             files=sum(totals[state] for state in _STATES),
             bytes=sum(totals[f"{state} bytes"] for state in _STATES),
+            catalogued_files=sides.catalogued_files,
             empty_files=sides.empty_files,
             held_files=totals["held"],
             held_bytes=totals["held bytes"],
@@ -170,13 +175,14 @@ def _result(
 
 def _ghost_notes(sides: Sides) -> Sequence[str]:
     """Return a sentence where a catalog is of what is looked at itself."""
-    files = f"{len(sides.ghosts):,} files that a catalog tells of are on the card themselves, and hold nothing."
-    return (files,) if sides.ghosts else ()
+    what = "are on the card themselves, or not where it has them, and hold nothing."
+    return (f"{len(sides.ghosts):,} files that a catalog tells of {what}",) if sides.ghosts else ()
 
 
 def _volume_notes(sides: Sides, held: int) -> Sequence[str]:
     """Return a warning where what is held lies on a volume that what is looked for lies on too."""
-    table, names = sides.table, sides.card_names
-    if not held or set(table.volume[:names]).isdisjoint(table.volume[names:]):
+    table, names, disk = sides.table, sides.card_names, file_system_numbers(sides.table)
+    card, archive = ({disk[volume] for volume in set(part)} for part in (table.volume[:names], table.volume[names:]))
+    if not held or card.isdisjoint(archive):
         return ()
     return ("Both sides lie on one volume: what is held survives if files are deleted, but not if it is formatted.",)

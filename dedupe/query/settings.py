@@ -46,7 +46,7 @@ class MissingConfig:
 
     def card_scan(self) -> ScanConfig:
         """Return what takes part of the card: all that may be lost with it, empty files to be counted."""
-        return self._scan(self.card, min_size=0, default_excludes=False, follow_symlinks=False)
+        return self._scan(self.card, min_size=0, default_excludes=True, trash=True, follow_symlinks=False)
 
     def archive_scan(self) -> ScanConfig:
         """Return what takes part of the archive."""
@@ -54,11 +54,12 @@ class MissingConfig:
             self.archive,
             min_size=1,
             default_excludes=self.default_excludes,
+            trash=False,
             follow_symlinks=self.follow_symlinks,
         )
 
     def _scan(
-        self, roots: Sequence[AnyPath], *, min_size: int, default_excludes: bool, follow_symlinks: bool
+        self, roots: Sequence[AnyPath], *, min_size: int, default_excludes: bool, trash: bool, follow_symlinks: bool
     ) -> ScanConfig:
         return ScanConfig(
             roots=roots,
@@ -72,6 +73,7 @@ class MissingConfig:
             exclude_lines=self.exclude_lines,
             ignore_case=self.ignore_case,
             default_excludes=default_excludes,
+            trash=trash,
             follow_symlinks=follow_symlinks,
             one_file_system=self.one_file_system,
             cloud_files=self.cloud_files,

@@ -48,6 +48,12 @@ class Sides:
         """Return how many names on the card hold nothing."""
         return self.table.size[: self.card_names].count(0)
 
+    @property
+    def catalogued_files(self) -> int:
+        """Return how many files of the card only a catalog tells of."""
+        away = {n for n, volume in enumerate(self.table.volumes) if volume.offline}
+        return sum(self.table.volume[i] in away for i in self.card_files()) if away else 0
+
     def card_files(self) -> Iterator[int]:
         """Yield the files of the card, each by its first name, without those that are empty."""
         size = self.table.size

@@ -43,16 +43,20 @@ class Keepers:
             return None
         keeper = min(here, key=lambda file: len(self._roots) if file.root is None else file.root)
         others = [file for file in here if file is not keeper and file.path != keeper.path]
-        named = [(file.path, *file.links) for file in others]
         if self._across:
             stays = self._root_of(keeper.path)
-            named = [names for names in named if all(self._root_of(name) != stays for name in names)]
-        return Redundant(keeper, named)
+            others = [file for file in others if all(self._root_of(name) != stays for name in _all_names(file))]
+        return Redundant(keeper, [(file.path, *file.links) for file in others])
 
     def _root_of(self, path: bytes) -> int:
         """Return the root that a name lies below, the innermost where roots lie in roots; -1 where none is."""
         above = [(len(root), n) for n, root in enumerate(self._roots) if _lies_below(path, root)]
         return max(above)[1] if above else -1
+
+
+def _all_names(file: File) -> tuple[bytes, ...]:
+    """Return all names that are gone with a file: mounted ones, and links that would lead nowhere, too."""
+    return (file.path, *file.links, *file.symlinks, *file.mounted)
 
 
 def _lies_below(path: bytes, root: bytes) -> bool:

@@ -35,10 +35,12 @@ def list_files(session: Session, config: ScanConfig, roots: Sequence[bytes] | No
         NothingUsableError: no root can be read.
     """
     roots = session.roots if roots is None else roots
-    live = [number for number, root in enumerate(roots) if not is_catalog(root)]
+    catalogs = frozenset(filter(is_catalog, roots))
+    live = [number for number, root in enumerate(roots) if root not in catalogs]
     own = (*config.own_files, *session.cache.files)
     with session.phase("walk"):
         listing = walk(config, [roots[n] for n in live], session.pool, own, reach=session.progress.reach)
+    listing.catalogs = catalogs
     named = frozenset(roots)
     lost = [p for p in listing.problems if p.path in named]
     if lost and not len(listing.table) and len({p.path for p in lost}) == len(named):

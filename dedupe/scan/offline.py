@@ -9,8 +9,8 @@ import os
 from array import array
 from collections.abc import Collection, Mapping
 
-from dedupe.catalog.database import is_catalog
-from dedupe.catalog.offline import Offline, add_catalog
+from dedupe.catalog.covered import Covered
+from dedupe.catalog.offline import Offline, add_catalog, catalog_at
 from dedupe.config import Confirm, ScanConfig
 from dedupe.errors import UsageError
 from dedupe.files.classes import Classes
@@ -21,15 +21,17 @@ from dedupe.scan.list_files import Sets
 from dedupe.scan.recall import Known
 from dedupe.scan.session import Session
 from dedupe.storage import display
+from dedupe.storage.paths import outside
 from dedupe.walk.filters import Filters
 
 
-def add_catalogs(
+def add_catalogs(  # noqa: PLR0913 - the last two are for `missing`
     session: Session,
     config: ScanConfig,
     table: FileTable,
     roots: Mapping[int, bytes],
     *,
+    catalogs: Collection[bytes],
     sizes: Collection[int] | None = None,
     offline: Offline | None = None,
 ) -> Offline:
@@ -40,6 +42,7 @@ def add_catalogs(
         config: what takes part.
         table: that they are appended to.
         roots: catalogs and others, by their numbers.
+        catalogs: those of them that are.
         sizes: only files of these are wanted; None for all.
         offline: takes what is known of them, beside what is known of others; None for none.
 
@@ -48,15 +51,19 @@ def add_catalogs(
         NothingUsableError: a catalog cannot be used.
     """
     offline = Offline() if offline is None else offline
-    catalogs = [(number, root) for number, root in roots.items() if is_catalog(root)]
     if catalogs and config.confirm is not Confirm.SHA256:
-        name = display.text(catalogs[0][1])
+        name = display.text(outside(min(catalogs)))
         raise UsageError(f"{name} is a catalog, which has digests by sha256 only: leave --confirm out.")
     if catalogs:
         with session.phase("catalogs"):
             filters = Filters.of(config)
-            for number, root in catalogs:
-                add_catalog(offline, table, root, number, _Rules(filters, root).takes_part, sizes)
+            known = [catalog_at(root, number) for number, root in roots.items() if root in catalogs]
+            covered = Covered(volume.id for catalog in known for volume in catalog.volumes.values())
+            covered.take_live(table, roots)
+            # what two of them tell of, the one with digests tells, and then the newer one
+            known.sort(key=lambda catalog: (not catalog.head.quick, catalog.head.updated), reverse=True)
+            for catalog in known:
+                add_catalog(offline, table, catalog, _Rules(filters, catalog.path).takes_part, covered, sizes)
     return offline
 
 

@@ -197,6 +197,24 @@ def _in_order(table: FileTable, names: Sequence[int]) -> tuple[int, list[tuple[i
     return first, [(by_path[path], kinds[by_path[path]]) for path in sorted(by_path) if by_path[path] in kinds]
 
 
+def without_views(table: FileTable, members: Sequence[int], opener: Opener, showing: Collection[int]) -> Sequence[int]:
+    """Return names of one size without those by which a root only shows what another has: it has no copy to lose.
+
+    Args:
+        table: the files.
+        members: names, all those of one size.
+        opener: opens and looks at names of one number.
+        showing: mounts whose files may be ones that lie elsewhere.
+    """
+    views: set[int] = set()
+    for names in same_files(table, members, opener, showing):
+        if len({table.root_of(i) for i in names}) > 1:
+            first, others = _in_order(table, names)
+            root = table.root_of(first)
+            views.update(i for i, kind in others if kind is not NameKind.HARD_LINK and table.root_of(i) != root)
+    return array("I", (i for i in members if i not in views)) if views else members
+
+
 def is_independent(table: FileTable, i: int, other: int) -> bool:
     """Return whether a name of a file keeps it when another is removed: a hard link at another place, and no alias.
 

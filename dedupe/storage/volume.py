@@ -30,6 +30,21 @@ class Volume(NamedTuple):
         """Return whether both are one volume as far as is known: across hosts, only the id can tell."""
         return self.id == other.id and (self.instance == other.instance or self.host != other.host)
 
+    def shares_file_system(self, other: Volume) -> bool:
+        """Return whether both go when one of them is formatted: one volume, or subvolumes of one file system.
+
+        A catalog's volume has the catalog before its id, and is the one with the rest of the id wherever that is.
+        """
+        if (self.host, self.device) == (other.host, other.device) and not self.offline:
+            return True
+        mine, theirs = self._file_system(), other._file_system()
+        is_clone = self.instance != other.instance and self.host == other.host
+        return bool(mine) and mine == theirs and not is_clone
+
+    def _file_system(self) -> str:
+        known = self.id.removeprefix(f"{self.host}:") if self.offline else self.id
+        return ":".join(known.split(":")[:2]) if self.file_system == "btrfs" and known.startswith("uuid:") else known
+
 
 class Mount(NamedTuple):
     """Where a tree of folders, under the name by which it was reached, lies in its volume."""

@@ -32,6 +32,11 @@ _DEFAULT_EXCLUDES = re.compile(
 _TRASH = b"/.local/share/Trash"
 
 
+def is_trash(path: bytes) -> bool:
+    """Return whether a folder is a recycle bin, holds snapshots, or is one of the system's."""
+    return bool(_DEFAULT_EXCLUDES.fullmatch(os.path.basename(path))) or path.endswith(_TRASH)
+
+
 class _Patterns(NamedTuple):
     """Patterns for inclusion or for exclusion: those matched against names, and those matched against whole paths."""
 
@@ -101,7 +106,7 @@ class Filters(NamedTuple):
     include: _Patterns | None
     exclude: _Patterns | None
     ignored: _IgnoreRules | None
-    default_excludes: bool
+    default_excludes: bool  # leave out recycle bins and snapshots
     pseudo: frozenset[bytes]
     min_size: int
     max_size: int
@@ -118,7 +123,7 @@ class Filters(NamedTuple):
             include=_Patterns.of(config.include, ignore_case=ignore_case),
             exclude=_Patterns.of(config.exclude, ignore_case=ignore_case),
             ignored=_IgnoreRules.of(config, ignore_case=ignore_case),
-            default_excludes=config.default_excludes,
+            default_excludes=config.default_excludes and not config.trash,
             pseudo=mounts.pseudo() if config.default_excludes else frozenset(),
             min_size=config.min_size,
             max_size=sys.maxsize if config.max_size is None else config.max_size,
@@ -142,11 +147,10 @@ class Filters(NamedTuple):
     def of_folder(self, path: bytes) -> SkipReason | None:
         """Return why a folder is not entered, or None."""
         folder, name = os.path.split(path)
-        if self.default_excludes:
-            if path in self.pseudo:
-                return SkipReason.PSEUDO_FILE_SYSTEM
-            if _DEFAULT_EXCLUDES.fullmatch(name) or path.endswith(_TRASH):
-                return SkipReason.DEFAULT_EXCLUDE
+        if path in self.pseudo:
+            return SkipReason.PSEUDO_FILE_SYSTEM
+        if self.default_excludes and is_trash(path):
+            return SkipReason.DEFAULT_EXCLUDE
         if self.exclude and self.exclude.match(os.path.join(folder, b""), name):
             return SkipReason.EXCLUDED
         if self.ignored and self.ignored.match(os.path.join(path, b"")):

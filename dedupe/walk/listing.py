@@ -38,6 +38,7 @@ class Listing:
     problems: list[Problem] = field(default_factory=list)
     pending: list[PendingFolder | PendingFiles] = field(default_factory=list)
     unlisted: list[bytes] = field(default_factory=list)  # folders and files that could not be looked at
+    catalogs: frozenset[bytes] = frozenset()  # roots that are catalogs, and were not listed
     notes: list[str] = field(default_factory=list)  # sentences for the user
 
     def take(self, other: Listing) -> None:

@@ -15,7 +15,7 @@ from operator import methodcaller, not_
 from typing import TypeVar
 
 from dedupe.result import Problem, ProblemKind, SkipReason
-from dedupe.storage import file_stat, placeholders, problems, volumes, windows
+from dedupe.storage import file_stat, file_systems, placeholders, problems, volumes, windows
 from dedupe.storage.volume import Volume
 from dedupe.walk.filters import Filters
 from dedupe.walk.listing import Listing, PendingFiles, PendingFolder
@@ -239,6 +239,9 @@ class FolderScanner:
         mount = within.mount
         if begins_a_mount(child, mount, follow=self.follow, ask=self.one_file_system):
             mount = located(child.path)
+            if self.filters.pseudo and file_systems.is_pseudo(os.fsencode(mount.volume.file_system)):
+                listing.skipped[SkipReason.PSEUDO_FILE_SYSTEM] += 1  # reached by a link, so that its path told nothing
+                return False
         if self.one_file_system and not mount.volume.is_same(within.top):
             listing.skipped[SkipReason.OTHER_FILE_SYSTEM] += 1
             return False

@@ -30,6 +30,7 @@ from dedupe.query.missing import find_missing
 from dedupe.query.settings import MissingConfig
 from dedupe.result import Proof
 from tests.conftest import SETTLED, write
+from tests.disks import memory
 from tests.naive import contents
 from tests.report_helpers import HOSTILE
 
@@ -169,8 +170,10 @@ def test_what_is_away_answers_as_if_it_were_here(folder: Callable[[], Path]) -> 
 
 
 def below(path: bytes, *roots: Path) -> tuple[int, bytes]:
-    """Return which root a path lies below, and the rest of it."""
+    """Return which root a path lies below, or is, and the rest of it."""
     for n, root in enumerate(roots):
+        if path == os.fsencode(root):
+            return n, b""
         if path.startswith(os.fsencode(root) + os.fsencode(os.sep)):
             return n, path[len(os.fsencode(root)) :]
     raise AssertionError(path)
@@ -194,6 +197,57 @@ def test_a_catalog_of_the_card_itself_holds_nothing(tmp_path: Path) -> None:
     assert other_way.totals.held_files == 0
 
 
+def test_a_disk_that_is_here_and_in_a_catalog_is_counted_once(tmp_path: Path) -> None:
+    """Neither below a root nor beside it, moved or gone, is a file a copy of what its catalog tells of it."""
+    root = grow(tmp_path / "disk", [("", b"one" * 100), ("photos", b"one" * 100), ("photos", b"two" * 100)])
+    other = grow(tmp_path / "other", [("", b"two" * 100)])
+    catalog = catalog_of(root)
+
+    def names(*roots: Path) -> list[list[bytes]]:
+        found = find_duplicates(ScanConfig(roots=roots, scope=Scope.ACROSS, jobs=1))
+        return [[below(f.path, *roots)[1].replace(b"\\", b"/") for f in group.files] for group in found.groups]
+
+    assert names(root, catalog) == []
+    assert names(root / "photos", catalog) == [[b"/f0", b"/f1"]]
+    assert names(root / "photos/f1", catalog) == [[b"/f0", b""]]
+    assert names(root, catalog, other) == [[b"/photos/f2", b"/f0"]]
+    (root / "photos/f1").rename(root / "photos/moved")
+    if sys.platform != "win32":  # inode numbers tell
+        assert names(root / "photos/moved", catalog) == [[b"/f0", b""]]
+    (root / "photos/f2").unlink()
+    assert names(root, catalog, other) == []
+
+
+def test_two_catalogs_of_one_disk_count_once(tmp_path: Path) -> None:
+    """A copy of a catalog, one made anew, and one of a folder inside tell of the same files: one has the word."""
+    root = grow(tmp_path / "disk", [("", b"one" * 100), ("photos", b"one" * 100)])
+    catalog, quick = catalog_of(root), catalog_of(root, quick=True, name="quick")
+    copy = write(tmp_path / "copy", catalog.read_bytes())
+    inner = tmp_path / "inner"
+    create(str(inner), config(root / "photos"))
+    for others in ([copy], [quick], [inner], [copy, inner, quick]):
+        found = find_duplicates(ScanConfig(roots=[catalog, *others], scope=Scope.ACROSS, jobs=1))
+        assert inner in others or not found.groups  # what a newer one tells of lies below its own root
+        assert sum("not counted twice" in note for note in found.notes) == len(others)
+        within = find_duplicates(ScanConfig(roots=[catalog, *others], jobs=1))
+        assert [len(group.files) for group in within.groups] == [2]
+        assert within.totals.reclaimable_bytes == 0
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="a card on another volume")
+def test_what_is_gone_from_a_disk_that_is_here_is_held_by_it_no_more(tmp_path: Path) -> None:
+    """Where the archive is looked at itself, its catalog does not know better."""
+    root = grow(tmp_path / "disk", [("", b"one"), ("", b"two")])
+    catalog = catalog_of(root)
+    with memory(tmp_path / "card") as card:
+        write(card / "x", b"one")
+        assert not find_missing(MissingConfig(card=[card], archive=[root, catalog], jobs=1)).missing
+        (root / "f0").unlink()
+        assert find_missing(MissingConfig(card=[card], archive=[root, catalog], jobs=1)).missing
+        (root / "f1").unlink()
+        assert find_missing(MissingConfig(card=[card], archive=[root, catalog], jobs=1)).missing
+
+
 def test_a_quick_catalog_says_probably(tmp_path: Path) -> None:
     """Without digests nothing is proven: not held, not missing, not certain, and in no group."""
     root, card = grow(tmp_path / "disk", [("", b"one" * 30_000)]), grow(tmp_path / "card", [("", b"one" * 30_000)])
@@ -201,6 +255,8 @@ def test_a_quick_catalog_says_probably(tmp_path: Path) -> None:
     found = find_missing(MissingConfig(card=[card], archive=[catalog], jobs=1))
     assert (found.totals.probable_files, found.totals.held_files, found.totals.missing_files) == (1, 0, 0)
     assert not found.is_certain
+    both = find_missing(MissingConfig(card=[card], archive=[catalog, root], jobs=1))
+    assert (both.totals.probable_files, both.totals.held_files, both.is_certain) == (0, 1, True)
     scan = find_duplicates(ScanConfig(roots=[card, catalog], jobs=1))
     assert len(scan.groups) == 0
     assert any("probably" in note for note in scan.notes)

@@ -160,3 +160,13 @@ def test_what_rules_leave_out_is_not_called_held(cli: Cli, sides: tuple[Path, Pa
     assert done.stdout.startswith(
         b"Nothing of what was looked for is missing, but of 1 entry left out nothing is known"
     )
+
+
+def test_a_catalog_of_the_card_promises_nothing(cli: Cli, sides: tuple[Path, Path], tmp_path: Path) -> None:
+    """What was left out of a catalog, or came since, is not looked for: its disk must be asked before it is wiped."""
+    write(sides[0] / ".Trash-1000/only", b"only here")
+    catalog = tmp_path / "card.catalog"
+    assert cli("catalog", "create", sides[0], "--output", catalog).returncode == Exit.DONE
+    done = cli("missing", catalog, "--from", sides[1], "--no-cache")
+    assert done.returncode == Exit.INCOMPLETE
+    assert done.stdout.startswith(b"Nothing was found missing of what the catalog tells, which may not be all")

@@ -18,6 +18,7 @@ from dedupe.cache import write_buffer
 from dedupe.compare.tuning import Tuning
 from dedupe.config import Confirm, ScanConfig
 from dedupe.errors import NothingUsableError, UsageError
+from dedupe.query import missing
 from dedupe.query.answer import MissingReason, MissingResult
 from dedupe.query.catalog_fill import create
 from dedupe.query.missing import find_missing
@@ -282,7 +283,6 @@ def test_a_remembered_file_that_goes_before_the_answer_holds_nothing(
     cache = tmp_path / "cache.db"
     monkeypatch.setattr(write_buffer, "RACY_NS", 0)  # files not at rest have no rows
     missing_of(tmp_path / "card", tmp_path / "archive", cache=cache)
-    from dedupe.query import missing
 
     def remove(*args: object) -> object:
         (tmp_path / "archive/a").unlink()
@@ -293,6 +293,36 @@ def test_a_remembered_file_that_goes_before_the_answer_holds_nothing(
     found = missing_of(tmp_path / "card", tmp_path / "archive", cache=cache)
     assert found.totals.missing_files == 1
     assert [problem.kind for problem in found.problems] == [ProblemKind.VANISHED]
+
+
+@pytest.mark.parametrize("side", ["card", "archive"])
+def test_a_file_that_goes_before_it_is_confirmed_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, side: str
+) -> None:
+    """What is gone once its bytes are asked for holds nothing, and of what is gone from the card nothing is known."""
+    for each in ("card", "archive"):
+        write(tmp_path / each / "a", b"a" * 300_000)
+    confirm = missing.confirm
+
+    def remove(*args: object) -> object:
+        (tmp_path / side / "a").unlink()
+        return confirm(*args)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(missing, "confirm", remove)
+    found = missing_of(tmp_path / "card", tmp_path / "archive")
+    assert [problem.kind for problem in found.problems] == [ProblemKind.VANISHED]
+    expected = (0, 1, 0) if side == "card" else (0, 0, 1)
+    assert (found.totals.held_files, found.totals.unknown_files, found.totals.missing_files) == expected
+    assert not found.is_certain
+
+
+def test_files_that_only_a_cloud_has_leave_the_answer_open(tmp_path: Path) -> None:
+    """What was left out of the card as reading would download it may be nowhere else."""
+    for side in ("card", "archive"):
+        write(tmp_path / side / "a", b"a")
+    found = missing_of(tmp_path / "card", tmp_path / "archive")
+    assert found.is_certain
+    assert not replace(found, card_skipped={SkipReason.CLOUD: 1}).is_certain
 
 
 def test_hard_links_of_one_missing_file_are_one_file_with_two_names(tmp_path: Path) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from dedupe.report import FORMATS, Style
 from dedupe.report.redundant import Keepers
 from dedupe.result import File, Group
@@ -44,6 +46,13 @@ def test_a_file_with_a_link_below_the_root_that_stays_is_not_redundant() -> None
     one = group(file(b"/keep/1", 0), file(b"/old/1", 1, b"/keep/2"))
     assert redundant(one, across=True) == []
     assert redundant(one) == [(b"/old/1", b"/keep/2")]
+
+
+@pytest.mark.parametrize("kind", ["symlinks", "mounted"])
+def test_what_is_seen_below_the_root_that_stays_is_not_redundant(kind: str) -> None:
+    """A file that the root shows by a link or a mount would be gone from it as well."""
+    old = file(b"/old/1", 1)._replace(**{kind: (b"/keep/2",)})
+    assert redundant(group(file(b"/keep/1", 0), old), across=True) == []
 
 
 def test_a_root_inside_the_one_that_stays_is_another_root() -> None:

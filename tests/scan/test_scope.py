@@ -18,7 +18,7 @@ from dedupe.find import find_duplicates
 from dedupe.progress import Silent
 from dedupe.scan.scope import ScopeFilter
 from tests.conftest import write
-from tests.made_volumes import MOUNT
+from tests.made_volumes import MOUNT, volume
 from tests.naive import Groups, all_names, contents, lower_thresholds, naive_groups
 
 POOL = [*contents(2, 300, [10]), *contents(3, 900, [0, 899]), *contents(3, 9000, [0, 4096, 8999]), b"x"]
@@ -123,6 +123,6 @@ def test_volumes_are_told_apart() -> None:
         table.add(table.enter(b"/%d" % root, MOUNT, root), b"f", (1, 1, 1, root + 1))
     scope = ScopeFilter(table, Scope.ALL, across_volumes=True)
     assert scope.take([[0, 1]]) == []  # type: ignore[list-item]
-    table.volumes.append(table.volumes[0])
-    table.volume[1] = 1
+    table.volume[1] = table.enter_volume(volume(2))
+    scope = ScopeFilter(table, Scope.ALL, across_volumes=True)
     assert scope.take([[0, 1]]) == [[0, 1]]  # type: ignore[list-item]

@@ -61,6 +61,8 @@ def _answer(result: MissingResult) -> str:
         return f"{counted(totals.missing_files, 'file')} missing, {binary_size(totals.missing_bytes)}{unknown}"
     if not totals.files:
         return "No file holds anything to look for, so nothing was found missing"
+    if totals.catalogued_files and not (result.problems or totals.probable_files):
+        return "Nothing was found missing of what the catalog tells, which may not be all that the disk holds"
     if not result.is_certain:
         what = "proven" if totals.probable_files and not result.problems else "read"
         return f"Nothing was found missing, but not everything could be {what}{unknown}"
