@@ -50,27 +50,11 @@ def test_something_missing_is_no(cli: Cli, sides: tuple[Path, Path]) -> None:
 @pytest.mark.parametrize("side", [0, 1])
 def test_what_could_not_be_read_is_no_success(cli: Cli, sides: tuple[Path, Path], side: int) -> None:
     """Nothing was found missing, but not all was seen: 3, and the words say so."""
-    need(sys.platform != "win32" and os.geteuid() == 0 and sys.platform == "linux", "setpriv drops root's rights")
-    locked = sides[side] / "locked"
-    locked.mkdir(mode=0o000)
+    need(sys.platform == "linux", "setpriv takes root's rights away")
+    (sides[side] / "locked").mkdir(mode=0o000)
+    without_rights = ["setpriv", "--bounding-set=-all", "--inh-caps=-all"] if os.geteuid() == 0 else []
     command = [sys.executable, "-m", "dedupe", "missing", sides[0], "--from", sides[1], "--no-cache"]
-    for above in (sides[0].parent, *sides[0].parent.parents):
-        above.chmod(above.stat().st_mode | 0o055)
-    env = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
-    done = subprocess.run(
-        [
-            "setpriv",
-            "--bounding-set=-all",
-            "--inh-caps=-all",
-            "--reuid=65534",
-            "--regid=65534",
-            "--clear-groups",
-            *command,
-        ],
-        capture_output=True,
-        check=False,
-        env=env,
-    )
+    done = subprocess.run([*without_rights, *command], capture_output=True, check=False)
     assert done.returncode == Exit.INCOMPLETE, done.stderr
     assert b"Nothing was found missing, but not everything could be read" in done.stdout
 
