@@ -1,4 +1,4 @@
-"""The file of a catalog: telling one from other files, opening it, saying what is wrong with it.  Reads no file's row.
+"""The file of a catalog: making and opening it, saying what is wrong with it.  Reads no file's row.
 
 One SQLite database without a log beside it while it is not written, so that it can be copied, and carried on a stick.
 """
@@ -8,14 +8,13 @@ from __future__ import annotations
 import contextlib
 import os
 import sqlite3
-import stat
 from collections.abc import Iterator
 from urllib.parse import quote
 
 from dedupe.catalog.head import CatalogVolume, Head
 from dedupe.compare import fingerprint
 from dedupe.errors import NothingUsableError, UsageError
-from dedupe.storage import display, placeholders, sqlite_owner
+from dedupe.storage import display, sqlite_owner
 from dedupe.storage.paths import outside
 
 _ROOT_VOLUME = 1  # the number of that which the root lies on
@@ -31,22 +30,6 @@ CREATE TABLE files (
   fingerprint BLOB, digest BLOB, PRIMARY KEY (folder, name)
 ) WITHOUT ROWID;
 """  # changed_ns is null where the file was not at rest: its row is right, but will not spare reading it again
-
-
-def is_catalog(path: bytes) -> bool:
-    """Return whether a path leads to a catalog, whatever its name; no for what cannot be read, or only from a cloud.
-
-    One that was cut short is one too: taken for a file, it would hold nothing, and nobody would know why.
-    """
-    try:
-        seen = os.stat(path)
-        if not stat.S_ISREG(seen.st_mode) or not seen.st_size:
-            return False
-        if placeholders.EXIST and placeholders.would_download(seen):
-            return False
-        return sqlite_owner.application_of(path) == sqlite_owner.CATALOG
-    except (OSError, ValueError):
-        return False
 
 
 def make(path: str, head: Head, volume: CatalogVolume) -> sqlite3.Connection:

@@ -18,6 +18,7 @@ from datetime import UTC, datetime
 from dedupe.cache.write_buffer import settled_before
 from dedupe.catalog import database
 from dedupe.catalog.head import CatalogVolume, Head
+from dedupe.catalog.recognise import is_catalog
 from dedupe.catalog.rows import CatalogFolders, KnownRow
 from dedupe.compare import fingerprint
 from dedupe.compare.tuning import MEASURED, Tuning
@@ -66,7 +67,7 @@ def create(path: str, config: ScanConfig, *, quick: bool = False, progress: Prog
         UsageError: there is another file, or the root is no folder.
         NothingUsableError: the catalog cannot be made, or the folder not be read.
     """
-    if os.path.lexists(path) and database.is_catalog(os.fsencode(path)):
+    if os.path.lexists(path) and is_catalog(os.fsencode(path)):
         with database.closing(database.opened(path, change=True), path) as connection:
             head = database.head_of(connection, path)
         if head.complete or head.quick != quick:

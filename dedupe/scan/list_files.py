@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from itertools import compress, repeat
 from typing import TypeAlias
 
-from dedupe.catalog.database import is_catalog
+from dedupe.catalog.recognise import is_catalog
 from dedupe.config import ScanConfig
 from dedupe.errors import NothingUsableError
 from dedupe.files.columns import column_getter

@@ -9,8 +9,7 @@ import os
 from array import array
 from collections.abc import Collection, Mapping
 
-from dedupe.catalog.covered import Covered
-from dedupe.catalog.offline import Offline, add_catalog, catalog_at
+from dedupe.catalog.offline import Offline
 from dedupe.config import Confirm, ScanConfig
 from dedupe.errors import UsageError
 from dedupe.files.classes import Classes
@@ -55,6 +54,9 @@ def add_catalogs(  # noqa: PLR0913 - the last two are for `missing`
         name = display.text(outside(min(catalogs)))
         raise UsageError(f"{name} is a catalog, which has digests by sha256 only: leave --confirm out.")
     if catalogs:
+        from dedupe.catalog.covered import Covered  # most scans have none, and start sooner without
+        from dedupe.catalog.joining import add_catalog, catalog_at
+
         with session.phase("catalogs"):
             filters = Filters.of(config)
             known = [catalog_at(root, number) for number, root in roots.items() if root in catalogs]

@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 
 from dedupe.cache import write_buffer
 from dedupe.catalog import database
+from dedupe.catalog.recognise import is_catalog
 from dedupe.catalog.rows import known_rows
 from dedupe.config import Confirm, ScanConfig, Scope
 from dedupe.errors import NothingUsableError, UsageError
@@ -354,13 +355,13 @@ def test_a_catalog_is_known_by_what_it_is(tmp_path: Path) -> None:
     """Any name will do, and no other file is taken for one."""
     root = grow(tmp_path / "disk", [("", b"one")])
     catalog = catalog_of(root, name="holiday.jpg")
-    assert database.is_catalog(os.fsencode(catalog))
+    assert is_catalog(os.fsencode(catalog))
     other = tmp_path / "x.catalog"
     with sqlite3.connect(other) as connection:
         connection.execute("CREATE TABLE t (x)")
     connection.close()
     for path in (other, write(tmp_path / "text.catalog", b"x" * 512), tmp_path, tmp_path / "none"):
-        assert not database.is_catalog(os.fsencode(path))
+        assert not is_catalog(os.fsencode(path))
 
 
 def test_what_is_no_catalog_or_of_another_place_is_refused(tmp_path: Path) -> None:
