@@ -68,6 +68,15 @@ def wanted_cache(named: str | None, *, no_cache: bool) -> str | None:
     return None if no_cache else cache_file(named)
 
 
+def cache_files(cache: str | None) -> list[bytes]:
+    """Return the files of the cache, which no report may replace."""
+    if cache is None:
+        return []
+    from dedupe.cache.database import files_of
+
+    return [os.fsencode(file) for file in files_of(cache)]
+
+
 def path_list(source: str, *, null: bool) -> list[bytes]:
     """Return the paths that a file (`-`: standard input) lists, one a line or, with `null`, ended by NUL each.
 
@@ -128,3 +137,44 @@ def roots(arguments: Iterable[str]) -> list[bytes]:
             console.say(f"dedupe: {note}")
         found.append(absolute(os.fsencode(path)))
     return found
+
+
+def exclude_lines(files: Iterable[str]) -> list[str]:
+    """Return the rules of ignore files, one after the other.
+
+    Raises:
+        NothingUsableError: one cannot be read.
+        UsageError: a name is empty.
+    """
+    return [line for name in files for line in _text_of(name, "--exclude-from").splitlines()]
+
+
+def accepted_digests(name: str, algorithm: str) -> list[bytes]:
+    """Return the digests by an algorithm that a file lists, one a line as `sha256:…` or alone; # begins a comment.
+
+    Raises:
+        NothingUsableError: it cannot be read.
+        UsageError: a line holds something else, or the algorithm is none.
+    """
+    if algorithm == "bytes":
+        raise UsageError("--accept knows duplicates by their digests, and --confirm bytes has none: choose another.")
+    found = []
+    for number, line in enumerate(_text_of(name, "--accept").splitlines(), 1):
+        words = line.partition("#")[0].strip()
+        kind, _, digits = words.rpartition(":")
+        if not words or (kind and kind.lower() != algorithm):
+            continue
+        try:
+            found.append(bytes.fromhex(digits))
+        except ValueError as error:
+            raise UsageError(f"The list {name} has no digest in line {number}: write it as {algorithm}:…") from error
+    return found
+
+
+def _text_of(name: str, option: str) -> str:
+    refuse_empty(option, name)
+    try:
+        with open(name, encoding="utf-8-sig", errors="surrogateescape", newline="") as file:
+            return file.read()
+    except OSError as error:
+        raise NothingUsableError(f"The list {name} cannot be read: {error.strerror}.") from error

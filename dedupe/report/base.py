@@ -15,6 +15,8 @@ class Style(NamedTuple):
     colour: bool = False  # text: ANSI colours
     null: bool = False  # paths: NUL ends a path, not a new line
     folders: bool = False  # text: identical and contained folders too
+    redundant: bool = False  # text, paths: only what need not be kept
+    across: bool = False  # groups span roots: copies within one are marked, and those below the root that stays stay
     all_problems: bool = False  # text: every problem, not the first few
 
 
