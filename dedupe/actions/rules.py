@@ -11,14 +11,14 @@ import os
 import platform
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from enum import StrEnum
 from functools import cache
 
 from dedupe.actions.marks import MarkedFile, MarkedGroup, Marks, Rule
 from dedupe.errors import UsageError
-from dedupe.result import File, Group, ScanResult
+from dedupe.result import File, Group, Proof, ScanResult
 from dedupe.storage import display
 from dedupe.storage.paths import absolute, outside
 
@@ -83,9 +83,10 @@ def mark(report: ScanResult, rules: Rules) -> Decided:
         raise UsageError(
             "No rule says which copies stay: give --protect, --only-in, --prefer, --protect-name or --then."
         )
-    judge = _Judge(report, rules)
+    groups = [group for group in map(_here, report.groups) if len(group.files) > 1]
+    judge = _Judge(report.roots, groups, rules)
     made, undecided = [], []
-    for group in report.groups:
+    for group in groups:
         stays = judge.staying(group)
         if stays is None:
             undecided.append(group)
@@ -109,13 +110,13 @@ def mark(report: ScanResult, rules: Rules) -> Decided:
 class _Judge:
     """Applies the rules to one group after the other, and remembers which of them ever matched."""
 
-    def __init__(self, report: ScanResult, rules: Rules) -> None:
-        self._report = report
+    def __init__(self, roots: Sequence[bytes], groups: Sequence[Group], rules: Rules) -> None:
+        self._groups = groups
         self._protect = [_Folder("protect", folder) for folder in rules.protect]
         self._only_in = [_Folder("only-in", folder) for folder in rules.only_in]
         self._prefer = [_Folder("prefer", folder) for folder in rules.prefer]
         self._names = [_Name(pattern) for pattern in rules.protect_name]
-        self._then = [_choices(report)[word] for word in rules.then]
+        self._then = [_choices(roots)[word] for word in rules.then]
 
     def staying(self, group: Group) -> Sequence[File] | None:
         """Return the copies that stay, None where that is undecided."""
@@ -146,8 +147,8 @@ class _Judge:
         """
         asked: list[_Folder | _Name] = [*self._protect, *self._only_in, *self._prefer, *self._names]
         for rule in asked:
-            files = (file for group in self._report.groups for file in group.files)
-            if self._report.groups and not any(rule.matched or rule.holds_any(file.names) for file in files):
+            files = (file for group in self._groups for file in group.files)
+            if self._groups and not any(rule.matched or rule.holds_any(file.names) for file in files):
                 raise UsageError(
                     f"--{rule.option} {rule.shown} matches no file in the report: check its spelling, "
                     "and that the report is of this folder."
@@ -206,9 +207,9 @@ def _ended(folder: bytes) -> bytes:
     return os.path.join(folder, b"")
 
 
-def _choices(report: ScanResult) -> dict[Then, Callable[[File], int]]:
+def _choices(roots: Sequence[bytes]) -> dict[Then, Callable[[File], int]]:
     """Return, for each word, what is smallest for the copies that stay."""
-    tops = [_ended(root) for root in report.roots]
+    tops = [_ended(root) for root in roots]
 
     def root_of(file: File) -> int:
         if file.root is not None:
@@ -230,6 +231,13 @@ def _common(report: ScanResult) -> tuple[bytes, ...]:
         return (os.path.commonpath(folders),) if folders else ()
     except ValueError:  # on several drives
         return tuple(sorted({os.path.splitdrive(folder)[0] + b"\\" for folder in folders}))
+
+
+def _here(group: Group) -> Group:
+    """Return a group without what only catalogs tell of: that can neither stay for another file nor go."""
+    if all(file.proof is not Proof.OFFLINE for file in group.files):
+        return group
+    return replace(group, files=[file for file in group.files if file.proof is not Proof.OFFLINE])
 
 
 def _marked(group: Group, stays: Sequence[File]) -> MarkedGroup:
