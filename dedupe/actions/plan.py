@@ -209,5 +209,7 @@ def _held(victim: Copy, guard: _Guard) -> str | None:
         if kind is not None and kind not in limits.also:
             return f"is held back ({kind}): --also {kind} would take it too"
     if limits.names_go and victim.symlinks and Kind.SYMLINK_TARGETS not in limits.also:
-        return f"is where {len(victim.symlinks)} symbolic links lead (symlink-targets): --also symlink-targets takes it"
+        count = len(victim.symlinks)
+        links = "a symbolic link leads" if count == 1 else f"{count:,} symbolic links lead"
+        return f"is where {links} (symlink-targets): --also symlink-targets takes it"
     return None
