@@ -8,6 +8,7 @@ import os
 from dedupe.actions.action import Item, Spot
 from dedupe.actions.holding import Held, RefusedError
 from dedupe.storage import metadata, sharing
+from dedupe.storage.extents import extents
 from dedupe.storage.sharing import DiffersError
 
 _OTHER_WAYS = "--hardlink, --trash or --move-to would work"
@@ -30,10 +31,14 @@ class Reflink:
             raise RefusedError(f"cannot share blocks: {reason}; {_OTHER_WAYS}")
 
     def check(self, item: Item) -> None:
-        """Refuse a victim that has the keeper's blocks already, as nothing would be gained."""
+        """Refuse a victim that has the keeper's blocks already, or none: nothing would be gained."""
         keeper, victim = item.keeper.descriptor, item.victim.descriptor
-        if item.victim.seen.size and _own(victim) == 0 and sharing.common_bytes(keeper, victim):
+        if not item.victim.seen.size or _own(victim):
+            return
+        if sharing.common_bytes(keeper, victim):
             raise AlreadySharedError("shares its blocks already")
+        if not any(extent.is_placed for extent in extents(victim)):
+            raise AlreadySharedError("has no blocks to share: it is so small, or so empty, that it takes none")
 
     def prepare(self, item: Item) -> None:
         """Need nothing."""

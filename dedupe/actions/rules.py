@@ -16,6 +16,7 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from functools import cache
 
+from dedupe.actions.bounds import misplaced
 from dedupe.actions.marks import MarkedFile, MarkedGroup, Marks, Rule
 from dedupe.errors import UsageError
 from dedupe.result import File, Group, Proof, ScanResult
@@ -121,21 +122,25 @@ class _Judge:
     def staying(self, group: Group) -> Sequence[File] | None:
         """Return the copies that stay, None where that is undecided."""
         must = [file for file in group.files if self._must_stay(file)]
-        if must:
+        counted = [file for file in group.files if _may_count(file)]
+        if must and (not counted or any(map(_may_count, must))):
             return must
-        left = list(group.files)
+        left = counted or list(group.files)  # what lies in a trash or snapshot stays for no other
         for preferred in self._prefer:
             left = [file for file in left if preferred.holds_any(file.names)] or left
         for choose in self._then:
             best = min(map(choose, left))
             left = [file for file in left if choose(file) == best]
-        return left if len(left) == 1 else None
+        stays = must + left if len(left) == 1 else []
+        if must and len(stays) in (0, len(group.files)):
+            return must  # acting says why those are not enough
+        return stays or None
 
     def _must_stay(self, file: File) -> bool:
         """Return whether a rule forbids that a file goes."""
         protected = [folder.holds_any(file.names) for folder in self._protect]
         protected += [name.holds_any(file.names) for name in self._names]
-        real = (file.path, *file.links, *file.mounted)
+        real = (*_entries(file), *file.mounted)
         inside = [[folder.holds(name) for folder in self._only_in] for name in real]
         return any(protected) or not all(any(row) for row in inside if row)
 
@@ -201,6 +206,16 @@ class _Name:
         found = any(self._pattern.match(os.fsdecode(os.path.basename(name))) for name in names)
         self.matched |= found
         return found
+
+
+def _entries(file: File) -> tuple[bytes, ...]:
+    """Return the names that are entries of folders of their own."""
+    return (file.path, *file.links)
+
+
+def _may_count(file: File) -> bool:
+    """Return whether a file may be the copy that stays: by one of its names it lies in no trash or snapshot."""
+    return not all(map(misplaced, _entries(file)))
 
 
 def _ended(folder: bytes) -> bytes:

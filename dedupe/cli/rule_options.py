@@ -10,7 +10,7 @@ import typer
 
 from dedupe.actions.rules import Rules, Then
 from dedupe.cli import console, streams
-from dedupe.errors import NothingUsableError
+from dedupe.errors import NothingUsableError, UsageError
 
 if TYPE_CHECKING:
     from dedupe.actions.rules import Decided
@@ -54,8 +54,11 @@ def content(source: str) -> bytes:
     """Return all of a file, or of standard input for `-`.
 
     Raises:
+        UsageError: no file is named.
         NothingUsableError: it cannot be read.
     """
+    if not source:
+        raise UsageError("The name of the marks or report is empty.")
     try:
         if source == "-":
             return streams.stdin().read()
