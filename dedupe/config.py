@@ -40,6 +40,38 @@ class Scope(StrEnum):
     WITHIN = "within"  # groups below one root, as if each root were scanned by itself
 
 
+class Then(StrEnum):
+    """What breaks a tie: which copy is the one to stay."""
+
+    NEWEST = "newest"
+    OLDEST = "oldest"
+    SHORTEST = "shortest"
+    FIRST_ROOT = "first-root"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rules:
+    """What a user wants to stay.  Folders may be relative to the current one.
+
+    Attributes:
+        protect: nothing below these folders is ever redundant.
+        protect_name: nothing with such a name is: patterns such as `*.psd`.
+        only_in: nothing outside these folders is redundant.
+        prefer: where a copy lies below one of these it is the one to stay, the first named first.
+        then: which copy stays where several still could.
+    """
+
+    protect: Sequence[bytes] = ()
+    protect_name: Sequence[str] = ()
+    only_in: Sequence[bytes] = ()
+    prefer: Sequence[bytes] = ()
+    then: Sequence[Then] = ()
+
+    def __bool__(self) -> bool:
+        """Return whether any rule is given."""
+        return any((self.protect, self.protect_name, self.only_in, self.prefer, self.then))
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScanConfig:
     """All settings of a scan.

@@ -22,7 +22,6 @@ _Report = Annotated[
 _Output = Annotated[
     str, typer.Option("--output", metavar="FILE", help="Where the marks go; - is standard output, the default.")
 ]
-_Verbose = Annotated[bool, typer.Option("--verbose", help="List the groups that the rules could not decide.")]
 
 
 @console.guarded
@@ -34,10 +33,10 @@ def mark(
     then: rule_options.ThenOption = None,
     protect_name: rule_options.ProtectName = None,
     output: _Output = "-",
-    verbose: _Verbose = False,
+    verbose: rule_options.Verbose = False,
 ) -> Exit:
     """Mark by rules which copies of a report are redundant."""
-    from dedupe.actions import marks, rules
+    from dedupe.actions import marking, marks
     from dedupe.report.read.loader import load_report
     from dedupe.report.units import counted
 
@@ -45,8 +44,8 @@ def mark(
     data = rule_options.content(saved)
     if marks.is_marks(data):
         raise UsageError(f"{saved} holds marks already: give the report that they were made from.")
-    decided = rules.mark(load_report(data, os.fsencode(saved)), wanted)
-    rule_options.tell_undecided(decided, verbose=verbose)
+    decided = marking.mark(load_report(data, os.fsencode(saved)), wanted)
+    rule_options.tell_undecided(decided.undecided, verbose=verbose)
     redundant = sum(len(group.redundant) for group in decided.marks.groups)
     if output == "-":
         console.write(marks.write(decided.marks), text=False)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dedupe.cli import console, options, values
+from dedupe.cli import console, options, rule_options, values
 from dedupe.cli.exits import Exit
 from dedupe.config import BackendName, Confirm, ScanConfig, Scope
 from dedupe.errors import UsageError
@@ -53,15 +53,6 @@ _AcrossVolumes = Annotated[
 _Within = Annotated[
     bool, typer.Option("--within", help="Report only copies below one PATH, as if each were scanned by itself.")
 ]
-_Redundant = Annotated[
-    bool,
-    typer.Option(
-        "--redundant",
-        help="Print only what need not be kept, in text and paths: one copy stays, below the first PATH that has any; "
-        "with --across, all copies below that PATH.",
-    ),
-]
-
 _Accept = Annotated[
     str | None,
     typer.Option(metavar="FILE", help="Count and leave out duplicates that are wanted: a list of digests, one a line."),
@@ -94,7 +85,12 @@ def scan(
     across: _Across = False,
     across_volumes: _AcrossVolumes = False,
     within: _Within = False,
-    redundant: _Redundant = False,
+    redundant: rule_options.Redundant = False,
+    protect: rule_options.Protect = None,
+    only_in: rule_options.OnlyIn = None,
+    prefer: rule_options.Prefer = None,
+    then: rule_options.ThenOption = None,
+    protect_name: rule_options.ProtectName = None,
     accept: _Accept = None,
     progress: options.Bars = None,
     verbose: options.Verbose = False,
@@ -107,6 +103,8 @@ def scan(
 
     kept = values.wanted_cache(cache, no_cache=no_cache)
     roots = _roots(paths or (), files_from, null=null)
+    rules = rule_options.rules_of(protect, protect_name, only_in, prefer, then)
+    rule_options.refuse_unused(rules, redundant=redundant)
     scope = _scope(roots, across=across, within=within)
     printed = standard_output(format_, output or [])
     if printed is not None:
@@ -134,7 +132,14 @@ def scan(
             own_files=(*outputs.own_files, 1, 2),
         )
         result = find_duplicates(config, progress=console.bars(progress, quiet=quiet))
-        style = Style(null=null, all_problems=verbose, folders=folders, redundant=redundant, across=across)
+        style = Style(
+            null=null,
+            all_problems=verbose,
+            folders=folders,
+            redundant=redundant,
+            staying=rule_options.staying(result, rules, verbose=verbose),
+            across=across,
+        )
         outputs.write(result, style._replace(to_file=True, all_problems=True, folders=True))
     if not quiet:
         _summarise(result, summed_up=printed is not None and printed.name == "text", verbose=verbose)

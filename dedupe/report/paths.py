@@ -21,7 +21,7 @@ def render(result: ScanResult, style: Style) -> Iterator[bytes]:
     """Yield the blocks."""
     end = b"\0" if style.null else b"\n"
     if style.redundant:
-        keepers = Keepers(result.roots, across=style.across)
+        keepers = Keepers(result.roots, across=style.across, staying=style.staying)
         for group in result.groups:
             if found := keepers.redundant(group):
                 yield b"".join([name + end for names in found.files for name in names])

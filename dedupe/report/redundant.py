@@ -1,23 +1,28 @@
-"""Which names of a group are redundant if one copy is kept, by the order of the roots.  Reads no file.
+"""Which names of a group are redundant if one copy is kept.  Reads no file.
 
-The file that is kept is the first in the order of the report below the first root that has any.  Where only copies
-across roots are asked for, all that lies below its root stays with it: that is the root which is to be kept.
+Without rules the file that is kept is the first in the order of the report below the first root that has any.  Where
+only copies across roots are asked for, all that lies below its root stays with it.
 """
 
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from dedupe.result import File, Group, Proof
+
+if TYPE_CHECKING:
+    from dedupe.report.base import Staying
 
 
 @dataclass(frozen=True, slots=True)
 class Redundant:
     """What of one group is kept, and what is not: its real names, links of one file after each other."""
 
-    keeper: File
+    keepers: Sequence[File]
     files: Sequence[tuple[bytes, ...]]
 
 
@@ -26,32 +31,39 @@ class Keepers:
 
     Args:
         roots: of the result, in their order.
-        across: whether all copies below the keeper's root stay.
+        across: whether all copies below the keepers' roots stay.
+        staying: returns which files of a group stay, None where all do; without it one of the first root does.
     """
 
-    def __init__(self, roots: Sequence[bytes], *, across: bool) -> None:
+    def __init__(self, roots: Sequence[bytes], *, across: bool, staying: Staying | None = None) -> None:
         self._roots = [root.rstrip(b"/\\") for root in roots]
         self._across = across
+        self._staying = staying or _of_the_first_root
 
     def redundant(self, group: Group) -> Redundant | None:
         """Return what is redundant of a group; of files with a further name below a root that stays, nothing is.
 
-        None for files that are all away: what is offline is neither kept nor redundant.
+        None where all stay, or are away: what is offline is neither kept nor redundant.
         """
         here = [file for file in group.files if file.proof is not Proof.OFFLINE]
-        if not here:
+        keepers = self._staying(replace(group, files=here)) if here else None
+        if not keepers:
             return None
-        keeper = min(here, key=lambda file: len(self._roots) if file.root is None else file.root)
-        others = [file for file in here if file is not keeper and file.path != keeper.path]
+        kept = {file.path for file in keepers}
+        others = [file for file in here if file.path not in kept]
         if self._across:
-            stays = self._root_of(keeper.path)
-            others = [file for file in others if all(self._root_of(name) != stays for name in _all_names(file))]
-        return Redundant(keeper, [(file.path, *file.links) for file in others])
+            stay = {self._root_of(file.path) for file in keepers}
+            others = [file for file in others if not stay & {self._root_of(name) for name in _all_names(file)}]
+        return Redundant(keepers, [(file.path, *file.links) for file in others])
 
     def _root_of(self, path: bytes) -> int:
         """Return the root that a name lies below, the innermost where roots lie in roots; -1 where none is."""
         above = [(len(root), n) for n, root in enumerate(self._roots) if _lies_below(path, root)]
         return max(above)[1] if above else -1
+
+
+def _of_the_first_root(group: Group) -> Sequence[File]:
+    return [min(group.files, key=lambda file: sys.maxsize if file.root is None else file.root)]
 
 
 def _all_names(file: File) -> tuple[bytes, ...]:

@@ -40,7 +40,7 @@ _KINDS = {
 
 def render(result: ScanResult, style: Style) -> Iterator[bytes]:
     """Yield the groups, most reclaimable first, then the totals; each piece is whole lines."""
-    keepers = Keepers(result.roots, across=style.across) if style.redundant else None
+    keepers = Keepers(result.roots, across=style.across, staying=style.staying) if style.redundant else None
     for group in result.groups:
         yield as_lines(_group(group, result.roots, style) if keepers is None else _redundant(group, keepers, style))
     if style.folders:
@@ -74,7 +74,8 @@ def _redundant(group: Group, keepers: Keepers, style: Style) -> Iterator[str]:
     if found is None or not found.files:
         return
     yield _title(group, style)
-    yield painted(f"  kept: {display.shown(found.keeper.path)}", DIM, style)
+    for keeper in found.keepers:
+        yield painted(f"  kept: {display.shown(keeper.path)}", DIM, style)
     for name, *links in found.files:
         yield f"  {display.shown(name)}"
         for link in links:

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dedupe.actions.rules import Decided, Rules, Then, mark
+from dedupe.actions.marking import Decided, mark
+from dedupe.config import Rules, Then
 from dedupe.errors import UsageError
 from dedupe.result import File, Group, Proof
 from tests.cases.common import LINKS, not_on_windows

@@ -623,3 +623,27 @@ def test_rules_of_an_ignore_file_leave_entries_out(cli: Cli, root: Path, tmp_pat
     assert (found(report, root), report["totals"]["files"], report["totals"]["skipped"]) == ([], 1, {"excluded": 4})
     assert cli("scan", root, "--exclude-from", "nowhere").returncode == Exit.NOTHING
     assert cli("scan", root, "--exclude-from", "").returncode == Exit.USAGE
+
+
+def test_rules_choose_which_copies_are_redundant(cli: Cli, tmp_path: Path) -> None:
+    """`--redundant` takes the rules of `dedupe mark`; ties stay whole and are counted, unused rules are refused."""
+    for name in ("a/1", "b/1", "b/2", "c/1", "c/2"):
+        write(tmp_path / name, b"one" if name.endswith("1") else b"two")
+    asked = ("scan", "a", "b", "c", "--no-cache", "--format")
+    printed = cli(*asked, "paths", "--redundant", "--prefer", "b").stdout
+    assert printed.splitlines() == [os.fsencode(tmp_path / name) for name in ("a/1", "c/1", "c/2")]
+    tied = cli(*asked, "text", "--redundant", "--protect", "a")
+    assert b"1 group is undecided" in tied.stderr
+    assert f"kept: {tmp_path / 'a/1'}\n  {tmp_path / 'b/1'}\n  {tmp_path / 'c/1'}\n" in tied.stdout.decode()
+    assert str(tmp_path / "b/2") not in tied.stdout.decode()
+    saved = tmp_path / "found.json"
+    assert cli(*asked, "json", "--output", saved).returncode == Exit.DONE
+    again = cli("report", saved, "--format", "paths", "--redundant", "--prefer", "b")
+    assert again.stdout == printed
+    for command in (("scan", "a", "b"), ("report", saved)):
+        alone = cli(*command, "--prefer", "b")
+        assert alone.returncode == Exit.USAGE
+        assert b"give --redundant" in alone.stderr
+    misspelt = cli("report", saved, "--redundant", "--prefer", "d")
+    assert misspelt.returncode == Exit.USAGE
+    assert b"--prefer d matches no file" in misspelt.stderr

@@ -32,7 +32,7 @@ def redundant(one: Group, *, across: bool = False) -> list[tuple[bytes, ...]]:
 def test_the_first_root_keeps_one_whatever_the_paths() -> None:
     """The order of the roots decides, then that of the report."""
     one = group(file(b"/keep/z", 0), file(b"/keep/y", 0), file(b"/a", 1))
-    assert Keepers([b"/keep", b"/"], across=False).redundant(one).keeper.path == b"/keep/y"
+    assert Keepers([b"/keep", b"/"], across=False).redundant(one).keepers[0].path == b"/keep/y"
     assert redundant(one) == [(b"/a",), (b"/keep/z",)]
 
 
