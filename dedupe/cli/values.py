@@ -150,25 +150,30 @@ def exclude_lines(files: Iterable[str]) -> list[str]:
 
 
 def accepted_digests(name: str, algorithm: str) -> list[bytes]:
-    """Return the digests by an algorithm that a file lists, one a line as `sha256:…` or alone; # begins a comment.
+    """Return the digests by an algorithm that a list of wanted duplicates names.
 
     Raises:
         NothingUsableError: it cannot be read.
-        UsageError: a line holds something else, or the algorithm is none.
+        UsageError: it is no such list, or the algorithm is none.
     """
     if algorithm == "bytes":
         raise UsageError("--accept knows duplicates by their digests, and --confirm bytes has none: choose another.")
-    found = []
-    for number, line in enumerate(_text_of(name, "--accept").splitlines(), 1):
-        words = line.partition("#")[0].strip()
-        kind, _, digits = words.rpartition(":")
-        if not words or (kind and kind.lower() != algorithm):
-            continue
-        try:
-            found.append(bytes.fromhex(digits))
-        except ValueError as error:
-            raise UsageError(f"The list {name} has no digest in line {number}: write it as {algorithm}:…") from error
-    return found
+    return [digest for kind, digest in listed_digests(name) if kind in ("", algorithm)]
+
+
+def listed_digests(name: str) -> list[tuple[str, bytes]]:
+    """Return all digests of a list of wanted duplicates, each with its algorithm, empty where the line names none.
+
+    Raises:
+        NothingUsableError: it cannot be read.
+        UsageError: a line holds something else.
+    """
+    from dedupe.report import accept_list
+
+    try:
+        return list(accept_list.parse(_text_of(name, "--accept")))
+    except ValueError as error:
+        raise UsageError(f"The list {name} has no digest in line {error}: write it as sha256:…") from error
 
 
 def _text_of(name: str, option: str) -> str:
