@@ -23,7 +23,8 @@ if sys.platform == "linux":
 
 _TRASH = re.compile(
     rb"\$recycle\.bin|recycler|recycled|\.trash|\.trash-\d+|\.trashes|#recycle|@recycle|\.recycle[rd]?|\.recyclebin"
-    rb"|files_trashbin|\.dtrash|\.stversions|\.trashbox",  # of Samba, Nextcloud, digiKam, Syncthing, phones
+    rb"|\.recycle\.bin|files_(trashbin|versions)|\.dtrash|\.stversions|\.dropbox\.cache|\.trashbox",
+    # of Samba, Unraid, Nextcloud, digiKam, Syncthing, Dropbox, phones
     re.IGNORECASE,
 )
 _SNAPSHOT = re.compile(
@@ -124,6 +125,12 @@ def removed_already(name: bytes) -> str | None:
     return "was removed already, and is kept for a while only" if _REMOVED.fullmatch(name) else None
 
 
+def misplaced(path: bytes) -> str | None:
+    """Return why a file by a path is neither a copy to count on nor one that goes, or None."""
+    folder, name = os.path.split(path)
+    return out_of_the_way(folder) or removed_already(name)
+
+
 class Passing:
     """Volumes whose files do not last: those in memory, and snapshots that somebody will remove."""
 
@@ -142,6 +149,11 @@ class Passing:
         if reason == _IN_MEMORY:  # a restart takes all that are
             return all(self.reason(*other) == reason for other in others)
         return not reason or all(other == device for _, other in others)
+
+    def snapshot(self, folder: bytes, device: int) -> str:
+        """Return why a file there belongs to a snapshot; empty where it does not."""
+        reason = self.reason(folder, device)
+        return "" if reason == _IN_MEMORY else reason
 
     @staticmethod
     def _asked(folder: bytes, device: int) -> str:

@@ -17,8 +17,9 @@ from dedupe.actions.reflink import AlreadySharedError
 from dedupe.actions.tally import Refusal
 from dedupe.actions.words import said
 from dedupe.progress import Progress
+from dedupe.storage.opening import open_files
 
-_OPEN = 64  # folders that stay open meanwhile
+_OPEN = 64  # folders that stay open meanwhile, at most
 _TRIED = 4  # copies that stay, of which one has to be there to ask about
 
 
@@ -45,8 +46,6 @@ def leave_out(plan: Plan, action: Action, folders: Folders, progress: Progress) 
                 if victim.identity in found:
                     _refuse(plan, victim, found[victim.identity], counts)
             progress.reach(number)
-            if len(folders) > _OPEN:
-                folders.close()
     finally:
         folders.close()
         progress.end()
@@ -69,6 +68,7 @@ class _Foresight:
 
     def __init__(self, action: Action, folders: Folders) -> None:
         self._action, self._folders = action, folders
+        self._open = max(1, min(_OPEN, open_files() // 8))
         self._probed: dict[int, str] = {}  # why the action cannot work on a device; empty where it can
 
     def of(self, group: PlannedGroup) -> dict[tuple[int, int], Exception]:
@@ -77,6 +77,8 @@ class _Foresight:
         with ExitStack() as stack:
             opened: dict[tuple[int, int], Held | None] = {}
             for victim in group.victims:
+                if len(self._folders) > self._open:  # each of a thousand copies may lie in a folder of its own
+                    self._folders.close()
                 keepers = self._keepers(group, victim)
                 if not keepers:
                     told = f"has no copy to {self._action.verb} it to on its own volume"

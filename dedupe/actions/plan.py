@@ -7,19 +7,18 @@ passes is looked at, read and compared again at the moment of the act.
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
 from dedupe.actions import aliases, held_back, looks
-from dedupe.actions.bounds import Inside, Passing, Rules, identity, out_of_the_way, removed_already
+from dedupe.actions.bounds import Passing, Rules, identity
 from dedupe.actions.copies import Copy, Name, merged
 from dedupe.actions.held_back import Kind
-from dedupe.actions.marks import MarkedFile, MarkedGroup, Marks
+from dedupe.actions.marks import Marks
+from dedupe.actions.present import GroupNow, Places
 from dedupe.actions.tally import Refusal
-from dedupe.actions.words import said
 from dedupe.errors import UsageError
 from dedupe.storage import display
-from dedupe.storage.paths import absolute
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +69,8 @@ def make(marks: Marks, limits: Limits) -> Plan:
     held_back.forget()
     plan = Plan(tuple(marks.roots))
     rules = Rules(marks.rules)
-    places = _Places(marks.roots, limits.target)
-    looked = [_Looked(group, places) for group in marks.groups]
+    places = Places(marks.roots, limits.target)
+    looked = [GroupNow(group, places) for group in marks.groups]
     kept = {copy.identity for group in looked for copy in group.keepers}
     guard = _Guard(limits, rules, kept)
     for group in looked:
@@ -117,83 +116,7 @@ def _check(marks: Marks) -> None:
         raise UsageError(f"{display.shown(min(both))} is to stay and is redundant too: nothing was done.")
 
 
-class _Places:
-    """Where the names of marks really lie."""
-
-    def __init__(self, roots: Iterable[bytes], target: bytes | None) -> None:
-        self._roots = sorted(((os.path.join(r, b""), r) for r in roots), key=lambda pair: -len(pair[0]))
-        self._real = {root: os.path.realpath(absolute(root)) for _, root in self._roots}
-        self.target = Inside([] if target is None else [target])
-
-    def root_of(self, path: bytes) -> bytes:
-        """Return the innermost root that a path lies below."""
-        return next(root for top, root in self._roots if path == root or path.startswith(top))
-
-    def name(self, path: bytes) -> Name:
-        """Return a name with the folder where it must lie if nothing below the root is a symbolic link."""
-        root = self.root_of(path)
-        if path == root:
-            folder, name = os.path.split(absolute(path))
-            return Name(path, os.path.realpath(folder), name, root)
-        below, name = os.path.split(path[len(os.path.join(root, b"")) :])
-        real = self._real[root]
-        return Name(path, os.path.join(real, below) if below else real, name, root)
-
-
-class _Looked:
-    """A group as the disk has it now: what can stay, what can go, and what neither."""
-
-    def __init__(self, group: MarkedGroup, places: _Places) -> None:
-        self.group, self._places = group, places
-        self.refused: list[Refusal] = []
-        self.already: list[Refusal] = []
-        self.spoilt: list[str] = []  # why keepers do not count
-        self.keepers = [copy for file in group.keep if (copy := self._keeper(file))]
-        self.victims = [copy for file in group.redundant if (copy := self._victim(file))]
-
-    def _keeper(self, file: MarkedFile) -> Copy | None:
-        try:
-            copy = self._look(file)
-        except OSError as error:
-            self.spoilt.append(f"{display.shown(file.path)}: {error.strerror}")
-            return None
-        if reason := self._unfit(copy):
-            self.spoilt.append(f"{display.shown(file.path)} {reason}")
-            return None
-        return copy
-
-    def _victim(self, file: MarkedFile) -> Copy | None:
-        try:
-            copy = self._look(file)
-        except FileNotFoundError:
-            self.already.append(Refusal(file.path, "is gone"))
-            return None
-        except OSError as error:
-            self.refused.append(Refusal(file.path, said(error)))
-            return None
-        if reason := self._unfit(copy):
-            self.refused.append(Refusal(file.path, reason))
-            return None
-        return copy
-
-    def _look(self, file: MarkedFile) -> Copy:
-        names = tuple(map(self._places.name, file.real_names))
-        return Copy(names, looks.at(names[0].real), file.symlinks)
-
-    def _unfit(self, copy: Copy) -> str | None:
-        """Return why a file is neither keeper nor victim, or None."""
-        if copy.seen.is_elsewhere:
-            return "is in a cloud only"
-        if not copy.seen.is_regular:
-            return "is no regular file any more"
-        if copy.seen.size != self.group.size:
-            return "has another size than in the report"
-        if self._places.target.has(copy.names[0].real):
-            return "lies in the target folder"
-        return out_of_the_way(copy.names[0].folder) or removed_already(copy.names[0].name)
-
-
-def _plan_group(plan: Plan, looked: _Looked, guard: _Guard) -> None:
+def _plan_group(plan: Plan, looked: GroupNow, guard: _Guard) -> None:
     """Put what may be done about one group into the plan."""
     plan.refused += looked.refused
     plan.already += looked.already
@@ -212,6 +135,7 @@ def _plan_group(plan: Plan, looked: _Looked, guard: _Guard) -> None:
     if guard.limits.names_go:
         keepers = _lasting(keepers, victims, guard, looked.spoilt)
         stays = aliases.Files(copy.as_seen for copy in keepers)
+        victims = _out_of_snapshots(victims, keepers, guard, plan)
     if len(stays) < guard.limits.copies:
         spoilt = f": {looked.spoilt[0]}" if looked.spoilt else ""
         reason = f"only {len(stays)} of {guard.limits.copies} copies would stay{spoilt}"
@@ -258,6 +182,19 @@ def _lasting(keepers: list[Copy], victims: list[Copy], guard: _Guard, spoilt: li
     return found
 
 
+def _out_of_snapshots(victims: list[Copy], keepers: list[Copy], guard: _Guard, plan: Plan) -> list[Copy]:
+    """Return the victims but for those whose snapshot would lose them; in it another copy may stand for one."""
+    stays = {keeper.seen.device for keeper in keepers}
+    found = []
+    for victim in victims:
+        reason = guard.passing.snapshot(victim.names[0].folder, victim.seen.device)
+        if reason and victim.seen.device not in stays:
+            plan.refused += [Refusal(name.path, reason) for name in victim.names]
+        else:
+            found.append(victim)
+    return found
+
+
 def _held(victim: Copy, guard: _Guard) -> str | None:
     """Return why a victim is left alone, or None."""
     limits = guard.limits
@@ -272,5 +209,7 @@ def _held(victim: Copy, guard: _Guard) -> str | None:
         if kind is not None and kind not in limits.also:
             return f"is held back ({kind}): --also {kind} would take it too"
     if limits.names_go and victim.symlinks and Kind.SYMLINK_TARGETS not in limits.also:
-        return f"is where {len(victim.symlinks)} symbolic links lead (symlink-targets): --also symlink-targets takes it"
+        count = len(victim.symlinks)
+        links = "a symbolic link leads" if count == 1 else f"{count:,} symbolic links lead"
+        return f"is where {links} (symlink-targets): --also symlink-targets takes it"
     return None

@@ -31,12 +31,14 @@ class Reflink:
             raise RefusedError(f"cannot share blocks: {reason}; {_OTHER_WAYS}")
 
     def check(self, item: Item) -> None:
-        """Refuse a victim that has the keeper's blocks already, or none, as nothing would be gained."""
+        """Refuse a victim that has the keeper's blocks already, or none: nothing would be gained."""
         keeper, victim = item.keeper.descriptor, item.victim.descriptor
-        if not _has_blocks(victim):
-            raise AlreadySharedError("takes no blocks of its own: nothing would be gained")
-        if item.victim.seen.size and _own(victim) == 0 and sharing.common_bytes(keeper, victim):
+        if not item.victim.seen.size or _own(victim):
+            return
+        if sharing.common_bytes(keeper, victim):
             raise AlreadySharedError("shares its blocks already")
+        if not any(extent.is_placed for extent in extents(victim)):
+            raise AlreadySharedError("has no blocks to share: it is so small, or so empty, that it takes none")
 
     def prepare(self, item: Item) -> None:
         """Need nothing."""
@@ -70,17 +72,6 @@ class Reflink:
 
 class AlreadySharedError(RefusedError):
     """There is nothing left to do."""
-
-
-def _has_blocks(descriptor: int) -> bool:
-    """Return whether a file lies in blocks, and not beside its metadata as very small ones of btrfs do.
-
-    The kernel calls those shared each time that it is asked, and nothing is gained.
-    """
-    try:
-        return any(extent.is_placed for extent in extents(descriptor))
-    except OSError:
-        return True  # the system does not tell
 
 
 def _own(descriptor: int) -> int:

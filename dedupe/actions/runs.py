@@ -9,6 +9,7 @@ import os
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 
 from dedupe.actions import journal
@@ -48,6 +49,14 @@ class Run:
     def started(self) -> str:
         """Return when it began."""
         return str(self.head.get("started", ""))
+
+    @property
+    def begun(self) -> str:
+        """Return when it began, in the time of the place where it is read; empty where that is not known."""
+        try:
+            return datetime.fromisoformat(self.started).astimezone().strftime("%Y-%m-%d %H:%M:%S")
+        except (ValueError, OverflowError):
+            return display.shown_text(self.started)
 
     @property
     def undoes(self) -> str:

@@ -93,7 +93,7 @@ def _settle(run: Run, descriptor: int, undone: Collection[int]) -> Settled:
                     outcome = outcome_of(run.name, intent, folders)
             except OSError as error:  # a later run looks again
                 is_settled = False
-                where = f"run {run.name} of {run.started} was killed while it acted on it"
+                where = f"run {run.name} of {run.begun} was killed while it acted on it"
                 left.append(Refusal(intent.shown, f"{where}: {said(error)}"))
                 found.left.append(left[-1])
                 continue

@@ -58,7 +58,7 @@ def undo(wish: Wish, folder: str | None = None, progress: Progress | None = None
         tally.notes.append("There is nothing to undo: no run acted on any file.")
         return tally
     _settle(known, run, tally, is_dry=wish.dry_run)
-    tally.about = f"Run {run.name}: {run.action}" + (f", begun {run.started}." if run.started else ".")
+    tally.about = f"Run {run.name}: {run.action}" + (f", begun {run.begun}." if run.begun else ".")
     if run.broken:
         lines = ", ".join(map(str, run.broken[:5])) + (", ..." if len(run.broken) > 5 else "")
         told = f"this journal is damaged in line {lines}: what it said there is not known"
@@ -160,7 +160,7 @@ def _last(known: Known, files: Sequence[bytes]) -> Run | None:
         run = next((run for run in known.acted() if run.is_at_work or run.count() or run.intents), None)
     last = known.unreadable[-1] if known.unreadable else None
     if last is not None and (run is None or run.name < runs.name_of(last.path)):
-        older = f" `dedupe undo {run.name}` takes back one before: {run.action}, {run.started}." if run else ""
+        older = f" `dedupe undo {run.name}` takes back one before: {run.action}, {run.begun}." if run else ""
         raise UsageError(
             f"{display.shown(last.path)}: {last.reason}. What the last run did is not known, so nothing was undone: "
             f"name a run.{older}"
@@ -229,7 +229,7 @@ def _before(run: Run, known: Known) -> list[str]:
         if other.name < run.name and other.action != "reflink":
             left = other.count() - len(known.undone(other))
             if left > 0:
-                what = f"{other.action}, {other.started}, {left:,} name{'s' if left > 1 else ''}"
+                what = f"{other.action}, {other.begun}, {left:,} name{'s' if left > 1 else ''}"
                 return [
                     f"There is nothing left to undo of it. `dedupe undo {other.name}` takes back one before: {what}."
                 ]

@@ -27,10 +27,10 @@ from dedupe.actions.words import said
 from dedupe.errors import BackendError, NothingUsableError
 from dedupe.progress import Progress
 from dedupe.storage import display
-from dedupe.storage.opening import link_at, unlink_at
+from dedupe.storage.opening import link_at, open_files, unlink_at
 from dedupe.storage.rename import sync_folder
 
-_AT_ONCE = 64  # names of a batch
+_AT_ONCE = 64  # names of a batch, at most
 _TAKEN = "its name is taken by now: --to DIR puts it elsewhere"
 _OTHER_VOLUME = "lies on another volume than the folder of --to: name one of its own volume"
 
@@ -60,11 +60,12 @@ class Undoing:
 
     def all(self, intents: Sequence[Intent]) -> None:
         """Take them back in batches, each journalled before it is begun."""
+        size = max(1, min(_AT_ONCE, open_files() // 8))  # each may need several folders and files
         try:
-            for start in range(0, len(intents), _AT_ONCE):
+            for start in range(0, len(intents), size):
                 with Deferred() as asked:
-                    self._batch(intents[start : start + _AT_ONCE], asked)
-                self.progress.reach(min(len(intents), start + _AT_ONCE))
+                    self._batch(intents[start : start + size], asked)
+                self.progress.reach(min(len(intents), start + size))
         finally:
             self.folders.close()
         if self._parted:

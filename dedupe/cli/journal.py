@@ -69,7 +69,7 @@ def _line(run: Run, known: Known) -> str:
     taken = known.undone(run)
     undone = f", {len(taken):,} undone" if taken else ""
     names = "1 name" if run.count() == 1 else f"{run.count():,} names"
-    return f"{run.name}  {run.started or 'time not known'}  {_what(run)}, {names}{_state(run)}{undone}"
+    return f"{run.name}  {run.begun or 'time not known'}  {_what(run)}, {names}{_state(run)}{undone}"
 
 
 def _what(run: Run) -> str:

@@ -25,7 +25,10 @@ pytestmark = ON_LINUX
 
 TRASHES = [
     ".recycle",
+    ".Recycle.Bin",
     "files_trashbin",
+    "files_versions",
+    ".dropbox.cache",
     ".dtrash",
     ".stversions",
     ".Trash-1000",
@@ -170,6 +173,18 @@ def test_a_snapshot_that_can_be_written_is_no_copy_that_stays(tmp_path: Path, jo
         assert (made.folder / f"live{below}/a").exists()
         marks = marked(made.folder, {"one": ([f"live{below}/a"], ["other/a"])})
         assert act(marks, ActionName.DELETE, journal).done == 1
+
+
+def test_a_snapshot_that_can_be_written_to_loses_nothing(tmp_path: Path, journal: Path) -> None:
+    """What only its subvolume would keep stays in it too: who made a snapshot wants it whole."""
+    with disks.disk(tmp_path / "image", tmp_path / "disk", "btrfs") as made:
+        disks.run("btrfs", "subvolume", "create", made.folder / "live")
+        write(made.folder / "live/a", content("one"))
+        disks.run("btrfs", "subvolume", "snapshot", made.folder / "live", made.folder / "monday")
+        marks = marked(made.folder, {"one": (["live/a"], ["monday/a"])})
+        for action in (ActionName.DELETE, ActionName.TRASH):
+            assert reasons(act(marks, action, journal)) == ["lies in a snapshot"]
+        assert (made.folder / "monday/a").exists()
 
 
 def test_a_snapshot_that_is_mounted_as_the_system_counts(tmp_path: Path, journal: Path) -> None:

@@ -49,7 +49,9 @@ def test_small_files_that_take_no_blocks_gain_nothing(tmp_path: Path, journal: P
         marks = copies(made.folder / "top", {"one": (["a"], ["b", "c"])}, size=300)
         tally = act(marks, ActionName.REFLINK, journal)
     assert (tally.done, reasons(tally)) == (0, [])
-    assert {each.reason for each in tally.already} == {"takes no blocks of its own: nothing would be gained"}
+    assert {each.reason for each in tally.already} == {
+        "has no blocks to share: it is so small, or so empty, that it takes none"
+    }
 
 
 def test_reflink_of_what_differs_is_refused(sharing_disk: Path, journal: Path) -> None:
