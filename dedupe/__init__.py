@@ -4,11 +4,14 @@ import importlib as _importlib
 import typing as _typing
 
 if _typing.TYPE_CHECKING:
-    from dedupe.config import BackendName, Confirm, ScanConfig
+    from dedupe.config import BackendName, Confirm, ScanConfig, Scope
     from dedupe.digests.base import BackendChoice
     from dedupe.errors import BackendError, CacheError, DedupeError, NothingUsableError, UsageError
     from dedupe.find import find_duplicates
     from dedupe.progress import Progress
+    from dedupe.query.answer import MissingFile, MissingReason, MissingResult, MissingTotals
+    from dedupe.query.missing import find_missing
+    from dedupe.query.settings import MissingConfig
     from dedupe.result import (
         File,
         Group,
@@ -37,6 +40,11 @@ _PLACES = {
     "Group": "result",
     "GroupList": "result",
     "Groups": "result",
+    "MissingConfig": "query.settings",
+    "MissingFile": "query.answer",
+    "MissingReason": "query.answer",
+    "MissingResult": "query.answer",
+    "MissingTotals": "query.answer",
     "NameKind": "result",
     "NothingUsableError": "errors",
     "Problem": "result",
@@ -45,12 +53,14 @@ _PLACES = {
     "Proof": "result",
     "ScanConfig": "config",
     "ScanResult": "result",
+    "Scope": "config",
     "SkipReason": "result",
     "Totals": "result",
     "UsageError": "errors",
     "VolumeInfo": "result",
     "__version__": "version",
     "find_duplicates": "find",
+    "find_missing": "query.missing",
 }
 
 __all__ = [
@@ -64,6 +74,11 @@ __all__ = [
     "Group",
     "GroupList",
     "Groups",
+    "MissingConfig",
+    "MissingFile",
+    "MissingReason",
+    "MissingResult",
+    "MissingTotals",
     "NameKind",
     "NothingUsableError",
     "Problem",
@@ -72,12 +87,14 @@ __all__ = [
     "Proof",
     "ScanConfig",
     "ScanResult",
+    "Scope",
     "SkipReason",
     "Totals",
     "UsageError",
     "VolumeInfo",
     "__version__",
     "find_duplicates",
+    "find_missing",
 ]
 
 

@@ -32,6 +32,46 @@ class BackendName(StrEnum):
     CNG = "cng"
 
 
+class Scope(StrEnum):
+    """Which equal files are looked for, where there are several roots."""
+
+    ALL = "all"
+    ACROSS = "across"  # groups with files under two roots or more
+    WITHIN = "within"  # groups below one root, as if each root were scanned by itself
+
+
+class Then(StrEnum):
+    """What breaks a tie: which copy is the one to stay."""
+
+    NEWEST = "newest"
+    OLDEST = "oldest"
+    SHORTEST = "shortest"
+    FIRST_ROOT = "first-root"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rules:
+    """What a user wants to stay.  Folders may be relative to the current one.
+
+    Attributes:
+        protect: nothing below these folders is ever redundant.
+        protect_name: nothing with such a name is: patterns such as `*.psd`.
+        only_in: nothing outside these folders is redundant.
+        prefer: where a copy lies below one of these it is the one to stay, the first named first.
+        then: which copy stays where several still could.
+    """
+
+    protect: Sequence[bytes] = ()
+    protect_name: Sequence[str] = ()
+    only_in: Sequence[bytes] = ()
+    prefer: Sequence[bytes] = ()
+    then: Sequence[Then] = ()
+
+    def __bool__(self) -> bool:
+        """Return whether any rule is given."""
+        return any((self.protect, self.protect_name, self.only_in, self.prefer, self.then))
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScanConfig:
     """All settings of a scan.
@@ -49,17 +89,23 @@ class ScanConfig:
     max_size: int | None = None  # bytes
     include: Sequence[str] = ()  # patterns; if there are any, files that match none are left out
     exclude: Sequence[str] = ()  # patterns; files are left out, folders not entered
+    exclude_lines: Sequence[str] = ()  # rules as .gitignore has them, for paths below each root
+    ignore_case: bool = False  # of patterns and rules; on Windows no case counts anyway
+    accept: Sequence[bytes] = ()  # digests by `confirm` of duplicates that are wanted: they are counted and left out
     default_excludes: bool = True  # leave out recycle bins, snapshots and pseudo file systems
+    trash: bool = False  # of these, leave out pseudo file systems alone: their files are not data
     follow_symlinks: bool = False
     one_file_system: bool = False  # stay on the file system of each root
     cloud_files: bool = False  # read placeholders too, which downloads them
+    scope: Scope = Scope.ALL
+    across_volumes: bool = False  # only groups with files on two volumes or more
     own_files: Sequence[
         AnyPath | int
     ] = ()  # files that the caller writes, as paths or descriptors: never part of a scan
 
     def __post_init__(self) -> None:
         """Check the values and bring them to one type each."""
-        for name in ("roots", "include", "exclude", "own_files"):
+        for name in ("roots", "include", "exclude", "exclude_lines", "accept", "own_files"):
             if isinstance(getattr(self, name), (str, bytes, os.PathLike)):
                 raise UsageError(f"{name} must be a list: a single text would be taken for a list of its letters.")
         if not self.roots:
@@ -67,11 +113,13 @@ class ScanConfig:
         self._refuse_empty()
         if any(b"\0" in os.fsencode(r) for r in self.roots):
             raise UsageError("A path cannot hold a NUL character; use --null for lists that NUL separates.")
-        for name, kind in (("confirm", Confirm), ("backend", BackendName)):
+        for name, kind in (("confirm", Confirm), ("backend", BackendName), ("scope", Scope)):
             value = getattr(self, name)
             if value not in list(kind):
                 raise UsageError(f"{name} cannot be {value!r}: choose one of {', '.join(kind)}.")
             object.__setattr__(self, name, kind(value))
+        if self.accept and self.confirm is Confirm.BYTES:
+            raise UsageError("What is accepted is known by digests, and --confirm bytes has none: choose another.")
         if self.jobs is not None and self.jobs < 1:
             raise UsageError(f"jobs must be 1 or more, not {self.jobs}.")
         if self.min_size < 0:

@@ -8,13 +8,16 @@ from dedupe.compare.tuning import MEASURED, Tuning
 from dedupe.config import ScanConfig
 from dedupe.progress import Progress, Silent
 from dedupe.result import ScanResult
+from dedupe.scan.accepted import hide_accepted
 from dedupe.scan.arrange import arrange
 from dedupe.scan.assemble import result
 from dedupe.scan.confirm import confirm
 from dedupe.scan.fingerprints import group_by_fingerprint
 from dedupe.scan.list_files import group_by_size, list_files
+from dedupe.scan.offline import add_catalogs, provable, tell_known, tell_offline
 from dedupe.scan.recall import recall
 from dedupe.scan.rot import tell_rot
+from dedupe.scan.scope import ScopeFilter
 from dedupe.scan.session import scan_session
 from dedupe.scan.unite import unite_hard_links
 
@@ -47,12 +50,20 @@ def find_duplicates(
     with scan_session(config, progress or Silent(), executor, tuning) as session:
         listing = list_files(session, config)
         table = listing.table
-        sets = group_by_size(table)
-        united = unite_hard_links(table, sets, session.opener)
+        offline = add_catalogs(session, config, table, dict(enumerate(session.roots)), catalogs=listing.catalogs)
+        scope = ScopeFilter.of(config, table)
+        united = unite_hard_links(table, scope.divide(group_by_size(table), session.opener), session.opener)
+        scope.further = united.names
+        united.sets = scope.take(united.sets)
         session.pool.share(table)  # it changes no more
         known = recall(session, table, united.sets)
+        tell_known(offline, known)
         likely = group_by_fingerprint(session, table, united.sets, known)
+        likely.sets = scope.take(provable(offline, likely.sets))
         confirmed = confirm(session, table, likely.sets, known)
         confirmed = tell_rot(session, table, likely.sets, known, confirmed)
-        arranged = arrange(session, table, united, confirmed, config.confirm)
+        tell_offline(offline, confirmed)
+        hide_accepted(config, listing, confirmed)
+        arranged = arrange(session, table, united, confirmed, scope, config.confirm)
+        listing.notes += offline.notes
         return result(session, config, listing, united, known, (likely, confirmed, arranged))

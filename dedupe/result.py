@@ -43,6 +43,7 @@ class SkipReason(StrEnum):
     OTHER_FILE_SYSTEM = "other-file-system"
     CLOUD = "cloud-placeholder"
     OWN_OUTPUT = "own-output"
+    ACCEPTED = "accepted"  # a duplicate that is wanted
 
 
 class Proof(StrEnum):
@@ -51,6 +52,7 @@ class Proof(StrEnum):
     COMPARED = "compared"  # every byte was compared in this run
     HASHED = "hashed"  # its full digest was computed in this run
     REMEMBERED = "remembered"  # a digest that was remembered from an earlier run stands for it
+    OFFLINE = "offline"  # a catalog's digest stands for it: the file itself is away
 
     @classmethod
     def weakest(cls, proofs: Iterable[Proof | None]) -> Proof | None:
@@ -98,9 +100,14 @@ class Group:
     files: Sequence[File]
 
     @property
+    def copies(self) -> int:
+        """Return how many of its files are here: catalogs tell of others."""
+        return sum(file.proof is not Proof.OFFLINE for file in self.files)
+
+    @property
     def reclaimable_bytes(self) -> int:
         """Bytes that would be free if one physical file stayed."""
-        return self.size * (len(self.files) - 1)
+        return self.size * max(self.copies - 1, 0)
 
     @property
     def proof(self) -> Proof | None:
@@ -109,7 +116,8 @@ class Group:
 
 
 Names: TypeAlias = tuple[bytes, ...]
-GroupHeader: TypeAlias = tuple[int, int, str, bytes | None, Proof | None, int]  # all of a Group but its files; how many
+# all of a Group but its files; how many those are, and how many of them are here
+GroupHeader: TypeAlias = tuple[int, int, str, bytes | None, Proof | None, int, int]
 
 
 class FileColumns(NamedTuple):
@@ -208,7 +216,7 @@ class GroupList(Groups):
         headers: list[GroupHeader] = []
         files: list[File] = []
         for group in self._groups:
-            header = (group.id, group.size, group.algorithm, group.digest, group.proof, len(group.files))
+            header = (group.id, group.size, group.algorithm, group.digest, group.proof, len(group.files), group.copies)
             headers.append(header)
             files += group.files
             if len(files) >= CHUNK:

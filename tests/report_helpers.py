@@ -64,7 +64,7 @@ def result(
     folders: Mapping[bytes, FolderCount] | None = None,
 ) -> ScanResult:
     """Return a result with totals that fit its groups."""
-    redundant = sum(len(each.files) - 1 for each in groups)
+    redundant = sum(max(each.copies - 1, 0) for each in groups)
     return ScanResult(
         version="0.1.0",
         started="2026-01-02T03:04:05Z",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
+import subprocess
 import sys
 from pathlib import Path
 
@@ -14,13 +15,13 @@ import typer  # noqa: TID251 - asks the command line what it offers
 from dedupe.actions.apply import ActionName
 from dedupe.actions.held_back import Kind
 from dedupe.actions.journal import default_folder
-from dedupe.actions.rules import Then
 from dedupe.cli import app
 from dedupe.cli.exits import MEANINGS
+from dedupe.config import Then
 from dedupe.version import __version__
 from tests.actions.common import ON_LINUX, content, snapshot
 from tests.actions.test_at_the_terminal import answered_once
-from tests.conftest import write
+from tests.conftest import need, write
 
 ROOT = Path(__file__).parent.parent
 GUIDE = ROOT / "dedupe/actions/guide.md"
@@ -59,6 +60,57 @@ def test_every_exit_code_is_in_the_readme() -> None:
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     for code, meaning in MEANINGS.items():
         assert re.search(rf"\b{code.value}\b[^\n]*{re.escape(meaning)}", text), code
+
+
+def recipes() -> dict[str, str]:
+    """Return the recipes of the README by their names."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    return dict(re.findall(r"<!-- recipe: ([\w-]+) -->\n```sh\n(.*?)```", text, re.DOTALL))
+
+
+def follow(recipe: str, folder: Path) -> str:
+    """Run a recipe as a user of a POSIX shell does, and return what it prints."""
+    need(sys.platform == "linux", "the recipes are written for GNU tools")
+    program = write(folder / "bin/dedupe", f'#!/bin/sh\nexec "{sys.executable}" -m dedupe "$@"\n'.encode())
+    program.chmod(0o755)
+    env = {**os.environ, "PATH": f"{program.parent}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        ["bash", "-c", recipes()[recipe]], cwd=folder, env=env, capture_output=True, check=False, timeout=120
+    )
+    assert done.returncode == 0, done.stderr.decode()
+    return done.stdout.decode()
+
+
+def test_the_recipe_for_a_card_keeps_all_that_is_on_it(tmp_path: Path) -> None:
+    """After it, every content of the card is in the archive, and what was there is what it was."""
+    write(tmp_path / "card/DCIM/a", b"known")
+    write(tmp_path / "card/DCIM/b", b"new")
+    write(tmp_path / "archive/2024/x", b"known")
+    (tmp_path / "archive/new").mkdir()
+    assert "card may be wiped" in follow("wipe-a-card", tmp_path)
+    held = [path.read_bytes() for path in (tmp_path / "archive").rglob("*") if path.is_file()]
+    assert sorted(held) == [b"known", b"new"]
+
+
+def test_the_recipe_for_a_backup_lists_and_copies(tmp_path: Path) -> None:
+    """What the archive has is listed, and what it lacks is copied, so that the backup may go."""
+    write(tmp_path / "backup/a", b"known")
+    write(tmp_path / "backup/b", b"new")
+    write(tmp_path / "archive/2024/x", b"known")
+    (tmp_path / "archive/new").mkdir()
+    assert follow("fold-a-backup", tmp_path).startswith("Nothing is missing")
+    assert (tmp_path / "redundant.paths").read_text(encoding="utf-8") == f"{tmp_path / 'backup/a'}\n"
+    assert f"kept: {tmp_path / 'archive/2024/x'}" in (tmp_path / "redundant.txt").read_text(encoding="utf-8")
+
+
+def test_the_recipe_for_disks_in_the_cupboard_asks_a_disk_that_is_away(tmp_path: Path) -> None:
+    """What the disk has is found in its catalog."""
+    write(tmp_path / "disk7/a", b"a")
+    write(tmp_path / "photos/b", b"a")
+    write(tmp_path / "card/c", b"a")
+    told = follow("disks-in-the-cupboard", tmp_path)
+    assert f"  {tmp_path / 'disk7.catalog/a'} (offline)" in told
+    assert told.count("Nothing is missing") == 1
 
 
 def test_the_changelog_knows_the_version() -> None:

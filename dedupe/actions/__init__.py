@@ -16,14 +16,16 @@ actions.take_back(actions.Wish(run=tally.run))
 import importlib as _importlib
 import typing as _typing
 
+from dedupe.config import Rules, Then
+
 if _typing.TYPE_CHECKING:
     from dedupe.actions.apply import ActionName, Order, Prepared, carry_out, foresee, prepare
     from dedupe.actions.held_back import Kind
     from dedupe.actions.journal import default_folder as journal_folder
+    from dedupe.actions.marking import Decided, mark
     from dedupe.actions.marks import MarkedFile, MarkedGroup, Marks, Rule
     from dedupe.actions.marks import read as read_marks
     from dedupe.actions.marks import write as write_marks
-    from dedupe.actions.rules import Decided, Rules, Then, mark
     from dedupe.actions.summary import Summary
     from dedupe.actions.tally import Refusal, Tally
     from dedupe.actions.undo import Wish
@@ -32,7 +34,7 @@ if _typing.TYPE_CHECKING:
 # Loaded when they are asked for: most commands need none of them.
 _PLACES = {
     "ActionName": ("apply", "ActionName"),
-    "Decided": ("rules", "Decided"),
+    "Decided": ("marking", "Decided"),
     "Kind": ("held_back", "Kind"),
     "MarkedFile": ("marks", "MarkedFile"),
     "MarkedGroup": ("marks", "MarkedGroup"),
@@ -41,15 +43,13 @@ _PLACES = {
     "Prepared": ("apply", "Prepared"),
     "Refusal": ("tally", "Refusal"),
     "Rule": ("marks", "Rule"),
-    "Rules": ("rules", "Rules"),
     "Summary": ("summary", "Summary"),
     "Tally": ("tally", "Tally"),
-    "Then": ("rules", "Then"),
     "Wish": ("undo", "Wish"),
     "carry_out": ("apply", "carry_out"),
     "foresee": ("apply", "foresee"),
     "journal_folder": ("journal", "default_folder"),
-    "mark": ("rules", "mark"),
+    "mark": ("marking", "mark"),
     "prepare": ("apply", "prepare"),
     "read_marks": ("marks", "read"),
     "take_back": ("undo", "undo"),

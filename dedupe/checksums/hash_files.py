@@ -106,10 +106,10 @@ class Hashing:
     def files_below(self, folder: bytes) -> tuple[list[bytes], list[Problem], dict[SkipReason, int]]:
         """Return the names of all files below a folder, sorted, and what could not or should not be listed.
 
-        Nothing is left out by its name: a list of checksums is expected to be complete.
+        Nothing but pseudo file systems is left out: a list of checksums is expected to be complete.
         """
         root = absolute(folder)
-        config = ScanConfig(roots=[root], min_size=0, default_excludes=False)
+        config = ScanConfig(roots=[root], min_size=0, trash=True)
         found = walk(config, [root], self._session.pool, self._session.cache.files)
         prefix = len(os.path.join(root, b""))
         paths = sorted(found.table.paths(range(len(found.table))))

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dedupe.actions.held_back import MEANINGS, Kind
-from dedupe.actions.rules import Rules
 from dedupe.cli import console, options, rule_options, telling
 from dedupe.cli.exits import Exit
 from dedupe.errors import UsageError
@@ -19,6 +18,7 @@ from dedupe.errors import UsageError
 if TYPE_CHECKING:
     from dedupe.actions.apply import ActionName
     from dedupe.actions.marks import Marks
+    from dedupe.config import Rules
 
 _Source = Annotated[
     str,
@@ -132,7 +132,7 @@ def _action(given: list[str]) -> ActionName:
 def _marks(source: str, rules: Rules, *, verbose: bool) -> Marks:
     """Return the marks of a file, or those that rules make of a report."""
     from dedupe.actions import marks
-    from dedupe.actions.rules import mark
+    from dedupe.actions.marking import mark
     from dedupe.report.read.loader import load_report
 
     data = rule_options.content(source)
@@ -141,5 +141,5 @@ def _marks(source: str, rules: Rules, *, verbose: bool) -> Marks:
             raise UsageError("Marks say already what stays: rules are for a report.")
         return marks.read(data, source)
     decided = mark(load_report(data, os.fsencode(source)), rules)
-    rule_options.tell_undecided(decided, verbose=verbose)
+    rule_options.tell_undecided(decided.undecided, verbose=verbose)
     return dataclasses.replace(decided.marks, sha256=hashlib.sha256(data).hexdigest())  # of the report, for the journal

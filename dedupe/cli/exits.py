@@ -12,6 +12,7 @@ class Exit(IntEnum):
     NOTHING = 1
     USAGE = 2
     INCOMPLETE = 3
+    NO = 4
     INTERRUPTED = 130
 
 
@@ -20,6 +21,7 @@ MEANINGS = {
     Exit.NOTHING: "nothing usable could be done, or nothing was done",
     Exit.USAGE: "wrong usage, or marks that are refused as a whole, or nobody to ask",
     Exit.INCOMPLETE: "done, but some files could not be read or acted on, or changed meanwhile",
+    Exit.NO: "the answer is no",
     Exit.INTERRUPTED: "interrupted",
 }
 EPILOG = "Exit status: " + "; ".join(f"{code.value} {meaning}" for code, meaning in MEANINGS.items()) + "."

@@ -23,6 +23,8 @@ _EXPORTS = {
     "apply": "apply",
     "undo": "undo",
     "journal": "journal",
+    "missing": "missing",
+    "catalog": "app",
     "hash": "hash_",
     "bench": "bench",
     "cache": "app",

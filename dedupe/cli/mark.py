@@ -8,13 +8,17 @@ import shlex
 import sys
 import tempfile
 from collections.abc import Iterable
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dedupe.cli import console, rule_options
+from dedupe.cli import console, rule_options, values
 from dedupe.cli.exits import Exit
 from dedupe.errors import NothingUsableError, UsageError
+
+if TYPE_CHECKING:
+    from dedupe.config import Rules
+    from dedupe.result import ScanResult
 
 _Report = Annotated[
     str, typer.Argument(metavar="REPORT", help="A JSON report of dedupe, or another finder's; - is standard input.")
@@ -22,7 +26,16 @@ _Report = Annotated[
 _Output = Annotated[
     str, typer.Option("--output", metavar="FILE", help="Where the marks go; - is standard output, the default.")
 ]
-_Verbose = Annotated[bool, typer.Option("--verbose", help="List the groups that the rules could not decide.")]
+
+
+_Accept = Annotated[
+    str | None,
+    typer.Option(
+        metavar="FILE",
+        help="Add the digests of the groups that stay whole by the rules, or of all groups without rules, to a list of "
+        "wanted duplicates, as `dedupe scan --accept` reads it; make no marks.",
+    ),
+]
 
 
 @console.guarded
@@ -34,10 +47,11 @@ def mark(
     then: rule_options.ThenOption = None,
     protect_name: rule_options.ProtectName = None,
     output: _Output = "-",
-    verbose: _Verbose = False,
+    accept: _Accept = None,
+    verbose: rule_options.Verbose = False,
 ) -> Exit:
     """Mark by rules which copies of a report are redundant."""
-    from dedupe.actions import marks, rules
+    from dedupe.actions import marking, marks
     from dedupe.report.read.loader import load_report
     from dedupe.report.units import counted
 
@@ -45,8 +59,11 @@ def mark(
     data = rule_options.content(saved)
     if marks.is_marks(data):
         raise UsageError(f"{saved} holds marks already: give the report that they were made from.")
-    decided = rules.mark(load_report(data, os.fsencode(saved)), wanted)
-    rule_options.tell_undecided(decided, verbose=verbose)
+    result = load_report(data, os.fsencode(saved))
+    if accept is not None:
+        return _add_accepted(accept, result, wanted, verbose=verbose)
+    decided = marking.mark(result, wanted)
+    rule_options.tell_undecided(decided.undecided, verbose=verbose)
     redundant = sum(len(group.redundant) for group in decided.marks.groups)
     if output == "-":
         console.write(marks.write(decided.marks), text=False)
@@ -56,6 +73,41 @@ def mark(
     hint = "" if output == "-" or not redundant else f": `dedupe apply {_typed(output)} --trash` acts on them"
     console.say(f"dedupe: {files} in {groups}{hint}")
     return Exit.DONE if redundant else Exit.NOTHING
+
+
+def _add_accepted(path: str, result: ScanResult, rules: Rules, *, verbose: bool) -> Exit:
+    """Add the groups that stay whole by the rules, or all without rules, to a list of wanted duplicates.
+
+    Raises:
+        UsageError: the list is there and is none.
+        NothingUsableError: it cannot be read or written.
+    """
+    from dedupe.actions.judge import Judge
+    from dedupe.report import accept_list
+    from dedupe.report.units import counted
+
+    groups = list(result.groups)
+    if rules:
+        judge = Judge(result, rules)
+        rule_options.tell_undecided(judge.undecided(), verbose=verbose)
+        groups = [group for group in judge.groups() if len(judge.staying(group) or ()) == len(group.files)]
+    there = values.listed_digests(path) if os.path.lexists(path) else []
+    known = {digest for _, digest in there}
+    new = [group for group in groups if group.digest is not None and group.digest not in known]
+    try:
+        with open(path, "ab+") as file:
+            if file.seek(0, os.SEEK_END):
+                file.seek(-1, os.SEEK_END)
+                file.write(b"" if file.read() == b"\n" else b"\n")  # an editor left the last line without its end
+            file.writelines(accept_list.lines(new))
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError as error:
+        raise NothingUsableError(f"The list {path} cannot be written: {error.strerror}.") from error
+    if without := sum(group.digest is None for group in groups):
+        console.say(f"dedupe: {counted(without, 'group')} without a digest left out: scan with --confirm sha256")
+    console.say(f"dedupe: {counted(len(new), 'group')} added: `dedupe scan --accept {_typed(path)}` leaves them out")
+    return Exit.DONE if new else Exit.NOTHING
 
 
 def _typed(path: str) -> str:

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from dedupe.config import BackendName
+from dedupe.config import BackendName, Confirm
 
 Output = Annotated[
     list[str] | None,
@@ -35,3 +35,23 @@ Jobs = Annotated[
     ),
 ]
 Bars = Annotated[bool | None, typer.Option("--progress/--no-progress", help="Show progress; by default on a terminal.")]
+ConfirmBy = Annotated[Confirm, typer.Option(help="How equality is proven, and the digest that groups carry.")]
+Exclude = Annotated[
+    list[str] | None, typer.Option(metavar="GLOB", help="Leave out files and folders that match. May be repeated.")
+]
+OneFileSystem = Annotated[bool, typer.Option("--one-file-system", help="Stay on the file system of each PATH.")]
+CloudFiles = Annotated[
+    bool, typer.Option("--cloud-files", help="Read files that are only in a cloud, which downloads them.")
+]
+Verbose = Annotated[
+    bool, typer.Option("--verbose", help="Print every problem, the backend and the time of each phase.")
+]
+Quiet = Annotated[bool, typer.Option("--quiet", help="Print only results and errors.")]
+ExcludeFrom = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="FILE",
+        help="Leave out what the rules of a file such as .gitignore match, below each root. May be repeated.",
+    ),
+]
+IgnoreCase = Annotated[bool, typer.Option("--ignore-case", help="Let no case count in patterns and rules.")]

@@ -7,14 +7,13 @@ import os
 import re
 import sqlite3
 import stat
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import BinaryIO
 
 from dedupe.cli.values import refuse_empty
 from dedupe.errors import NothingUsableError, UsageError
 from dedupe.report import FORMATS, Format, Style, format_for
-from dedupe.result import ScanResult
 from dedupe.storage import sqlite_owner
 from dedupe.storage.paths import lies_below
 
@@ -28,7 +27,10 @@ _OURS = re.compile(
             rb"No duplicates\.\r?\n",
             rb"Identical folders: \d",
             rb"Folders were not compared",
-            rb"Group 1: [\d,]+ (empty )?files?[ ,]",
+            rb"Group [\d,]+: [\d,]+ (empty )?files?[ ,]",
+            rb"\xef\xbb\xbffile,size,modified,reason,",
+            rb"Nothing (is|was found) missing",
+            rb"Missing: ",
         )
     ),
     re.DOTALL,
@@ -54,6 +56,7 @@ class Outputs:
         roots: nothing below these is overwritten, except a report of our own.
         kept: files that must not be overwritten wherever they lie, such as the cache.
         anywhere: links are followed, so that any file may be one of those to be scanned.
+        formats: those that there are, by their names.
 
     Raises:
         UsageError: a path's ending names no format, or a file that is to stay would be overwritten; a database that
@@ -62,10 +65,17 @@ class Outputs:
     """
 
     def __init__(
-        self, paths: Sequence[str], roots: Iterable[bytes] = (), kept: Iterable[bytes] = (), *, anywhere: bool = False
+        self,
+        paths: Sequence[str],
+        roots: Iterable[bytes] = (),
+        kept: Iterable[bytes] = (),
+        *,
+        anywhere: bool = False,
+        formats: Mapping[str, Format] = FORMATS,
     ) -> None:
         self._outputs: list[_Output] = []
         self._anywhere = anywhere
+        self._formats = formats
         guarded = list(roots)
         kept_files = {os.path.realpath(k) for k in kept}
         try:
@@ -79,7 +89,7 @@ class Outputs:
         import tempfile  # imports random and bisect, which a scan without report files does not need
 
         refuse_empty("--output", path)
-        form = format_for(path)
+        form = format_for(path, self._formats)
         target = os.path.realpath(path)
         place = os.fsencode(target)
         if os.path.isdir(target):
@@ -115,7 +125,7 @@ class Outputs:
         found = [o.target for o in self._outputs] + [o.temporary for o in self._outputs if o.temporary]
         return [os.fsencode(p) for p in found]
 
-    def write(self, result: ScanResult, style: Style) -> None:
+    def write(self, result: object, style: Style) -> None:
         """Write every report and rename it to its final name, each whole or not at all.
 
         Raises:
@@ -152,18 +162,18 @@ class Outputs:
         self.discard()
 
 
-def standard_output(name: str | None, outputs: Sequence[str]) -> Format | None:
+def standard_output(name: str | None, outputs: Sequence[str], formats: Mapping[str, Format] = FORMATS) -> Format | None:
     """Return the format for standard output, or None for nothing.
 
     Raises:
         UsageError: `name` is no format that standard output can take.
     """
     if name is None:
-        return None if outputs else FORMATS["text"]
-    known = [n for n, form in FORMATS.items() if not form.binary and n != "html"]
+        return None if outputs else formats["text"]
+    known = [n for n, form in formats.items() if not form.binary and n != "html"]
     if name not in known:
         raise UsageError(f"{name!r} is no format for standard output: choose one of {', '.join(known)}.")
-    return FORMATS[name]
+    return formats[name]
 
 
 def _replaceable(target: str) -> bool:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from dedupe.cli import console, options, values
+from dedupe.cli import console, options, rule_options, values
 from dedupe.cli.exits import Exit
 from dedupe.errors import NothingUsableError, UsageError
 
@@ -31,6 +31,13 @@ def report(
     format_: options.Format = None,
     null: _Null = False,
     folders: _Folders = False,
+    redundant: rule_options.Redundant = False,
+    protect: rule_options.Protect = None,
+    only_in: rule_options.OnlyIn = None,
+    prefer: rule_options.Prefer = None,
+    then: rule_options.ThenOption = None,
+    protect_name: rule_options.ProtectName = None,
+    verbose: rule_options.Verbose = False,
 ) -> Exit:
     """Turn a saved report into other formats."""
     from dedupe.cli.output import Outputs, standard_output
@@ -38,6 +45,8 @@ def report(
     from dedupe.report.read.loader import load_report
 
     values.refuse_empty("REPORT", saved)
+    rules = rule_options.rules_of(protect, protect_name, only_in, prefer, then)
+    rule_options.refuse_unused(rules, redundant=redundant)
     printed = standard_output(format_, output or [])
     if printed is not None:
         console.expect_output()
@@ -45,12 +54,13 @@ def report(
         if os.fsencode(os.path.realpath(saved)) in outputs.own_files:
             raise UsageError(f"{saved} is the report to be read: name another file to write to.")
         result = load_report(_content(saved), os.fsencode(saved))
-        outputs.write(result, Style(to_file=True, all_problems=True, folders=folders, null=null))
+        staying = rule_options.staying(result, rules, verbose=verbose)
+        style = Style(null=null, folders=folders, redundant=redundant, staying=staying)
+        outputs.write(result, style._replace(to_file=True, all_problems=True))
     for note in result.notes:
         console.say(f"dedupe: {note}")
     if printed is not None:
-        style = Style(colour=console.wants_colour(), null=null, folders=folders)
-        console.write(printed.render(result, style), text=not null)
+        console.write(printed.render(result, style._replace(colour=console.wants_colour())), text=not null)
     return Exit.DONE
 
 

@@ -1,4 +1,4 @@
-"""The rules of `dedupe mark` and `dedupe apply`, and reading what they act on.  Decides nothing itself."""
+"""The rules that say which copies stay, for all commands, and reading what they are for.  Decides nothing itself."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dedupe.actions.rules import Rules, Then
 from dedupe.cli import console, streams
+from dedupe.config import Rules, Then
 from dedupe.errors import NothingUsableError, UsageError
 
 if TYPE_CHECKING:
-    from dedupe.actions.rules import Decided
+    from dedupe.report.base import Staying
+    from dedupe.result import Group, ScanResult
 
 Protect = Annotated[
     list[str] | None, typer.Option(metavar="DIR", help="Nothing below this folder is ever redundant. May be repeated.")
@@ -33,6 +34,16 @@ Prefer = Annotated[
 ThenOption = Annotated[
     list[Then] | None,
     typer.Option("--then", help="Which copy stays where several still could. May be repeated."),
+]
+
+Verbose = Annotated[bool, typer.Option("--verbose", help="List the groups that the rules could not decide.")]
+Redundant = Annotated[
+    bool,
+    typer.Option(
+        "--redundant",
+        help="Print only what need not be kept, in text and paths: one copy stays, by the rules, or else below the "
+        "first PATH that has any; with --across, all copies below that PATH.",
+    ),
 ]
 
 
@@ -68,17 +79,42 @@ def content(source: str) -> bytes:
         raise NothingUsableError(f"{source} cannot be read: {error.strerror}.") from error
 
 
-def tell_undecided(decided: Decided, *, verbose: bool) -> None:
+def refuse_unused(rules: Rules, *, redundant: bool) -> None:
+    """Refuse rules where nothing asks for what they leave.
+
+    Raises:
+        UsageError: there are some.
+    """
+    if rules and not redundant:
+        raise UsageError("Rules say which copies stay: give --redundant, which prints the others.")
+
+
+def staying(result: ScanResult, rules: Rules, *, verbose: bool) -> Staying | None:
+    """Return which files stay by the rules, None without any, and say how many groups they could not decide.
+
+    Raises:
+        UsageError: a rule matches nothing.
+    """
+    if not rules:
+        return None
+    from dedupe.actions.judge import Judge
+
+    judge = Judge(result, rules)
+    tell_undecided(judge.undecided(), verbose=verbose)
+    return judge.staying
+
+
+def tell_undecided(undecided: Sequence[Group], *, verbose: bool) -> None:
     """Say how many groups the rules left as they are, and which."""
     from dedupe.storage import display
 
-    if not decided.undecided:
+    if not undecided:
         return
-    count = len(decided.undecided)
+    count = len(undecided)
     groups = "1 group is" if count == 1 else f"{count:,} groups are"
     hint = "" if verbose else " (--verbose lists them)"
     console.say(f"dedupe: {groups} undecided by these rules: all copies stay{hint}")
-    for group in decided.undecided if verbose else ():
+    for group in undecided if verbose else ():
         console.say(f"Group {group.id}:")
         for file in group.files:
             console.say(f"  {display.shown(file.path)}")

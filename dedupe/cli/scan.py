@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dedupe.cli import console, options, values
+from dedupe.cli import console, options, rule_options, values
 from dedupe.cli.exits import Exit
-from dedupe.config import BackendName, Confirm, ScanConfig
+from dedupe.config import BackendName, Confirm, ScanConfig, Scope
+from dedupe.errors import UsageError
 
 if TYPE_CHECKING:
     from dedupe.result import ScanResult
@@ -19,14 +19,10 @@ _XXH3 = "xxh3 is a fingerprint, not a proof: groups of remembered or very large 
 
 
 _Paths = Annotated[list[str] | None, typer.Argument(metavar="PATH...", help="Files and folders to scan.")]
-_ConfirmBy = Annotated[Confirm, typer.Option(help="How equality is proven, and the digest that groups carry.")]
 _MinSize = Annotated[str, typer.Option(metavar="SIZE", help="Leave smaller files out; 0 brings empty files in.")]
 _MaxSize = Annotated[str | None, typer.Option(metavar="SIZE", help="Leave larger files out.")]
 _Include = Annotated[
     list[str] | None, typer.Option(metavar="GLOB", help="Scan only files that match. May be repeated.")
-]
-_Exclude = Annotated[
-    list[str] | None, typer.Option(metavar="GLOB", help="Leave out files and folders that match. May be repeated.")
 ]
 _DefaultExcludes = Annotated[
     bool,
@@ -36,10 +32,6 @@ _DefaultExcludes = Annotated[
     ),
 ]
 _Follow = Annotated[bool, typer.Option("--follow-symlinks", help="Follow symbolic links.")]
-_OneFileSystem = Annotated[bool, typer.Option("--one-file-system", help="Stay on the file system of each PATH.")]
-_CloudFiles = Annotated[
-    bool, typer.Option("--cloud-files", help="Read files that are only in a cloud, which downloads them.")
-]
 _FilesFrom = Annotated[
     str | None, typer.Option(metavar="FILE", help="Read more paths from a file, one a line; - is standard input.")
 ]
@@ -53,16 +45,24 @@ _Folders = Annotated[
         "--folders", help="Report identical and contained folders on standard output too; report files always do."
     ),
 ]
-_Verbose = Annotated[
-    bool, typer.Option("--verbose", help="Print every problem, the backend and the time of each phase.")
+
+_Across = Annotated[bool, typer.Option("--across", help="Report only groups with files below two PATHs or more.")]
+_AcrossVolumes = Annotated[
+    bool, typer.Option("--across-volumes", help="Report only groups with files on two volumes or more.")
 ]
-_Quiet = Annotated[bool, typer.Option("--quiet", help="Print only results and errors.")]
+_Within = Annotated[
+    bool, typer.Option("--within", help="Report only copies below one PATH, as if each were scanned by itself.")
+]
+_Accept = Annotated[
+    str | None,
+    typer.Option(metavar="FILE", help="Count and leave out duplicates that are wanted: a list of digests, one a line."),
+]
 
 
 @console.guarded
 def scan(
     paths: _Paths = None,
-    confirm: _ConfirmBy = Confirm.SHA256,
+    confirm: options.ConfirmBy = Confirm.SHA256,
     backend: options.Backend = BackendName.AUTO,
     output: options.Output = None,
     format_: options.Format = None,
@@ -72,17 +72,29 @@ def scan(
     min_size: _MinSize = "1",
     max_size: _MaxSize = None,
     include: _Include = None,
-    exclude: _Exclude = None,
+    exclude: options.Exclude = None,
+    exclude_from: options.ExcludeFrom = None,
+    ignore_case: options.IgnoreCase = False,
     default_excludes: _DefaultExcludes = True,
     follow_symlinks: _Follow = False,
-    one_file_system: _OneFileSystem = False,
-    cloud_files: _CloudFiles = False,
+    one_file_system: options.OneFileSystem = False,
+    cloud_files: options.CloudFiles = False,
     files_from: _FilesFrom = None,
     null: _Null = False,
     folders: _Folders = False,
+    across: _Across = False,
+    across_volumes: _AcrossVolumes = False,
+    within: _Within = False,
+    redundant: rule_options.Redundant = False,
+    protect: rule_options.Protect = None,
+    only_in: rule_options.OnlyIn = None,
+    prefer: rule_options.Prefer = None,
+    then: rule_options.ThenOption = None,
+    protect_name: rule_options.ProtectName = None,
+    accept: _Accept = None,
     progress: options.Bars = None,
-    verbose: _Verbose = False,
-    quiet: _Quiet = False,
+    verbose: options.Verbose = False,
+    quiet: options.Quiet = False,
 ) -> Exit:
     """Find files of equal content."""
     from dedupe.cli.output import Outputs, standard_output
@@ -91,10 +103,13 @@ def scan(
 
     kept = values.wanted_cache(cache, no_cache=no_cache)
     roots = _roots(paths or (), files_from, null=null)
+    rules = rule_options.rules_of(protect, protect_name, only_in, prefer, then)
+    rule_options.refuse_unused(rules, redundant=redundant)
+    scope = _scope(roots, across=across, within=within)
     printed = standard_output(format_, output or [])
     if printed is not None:
         console.expect_output()
-    with Outputs(output or [], roots, _cache_files(kept), anywhere=follow_symlinks) as outputs:
+    with Outputs(output or [], roots, values.cache_files(kept), anywhere=follow_symlinks) as outputs:
         config = ScanConfig(
             roots=roots,
             confirm=confirm,
@@ -105,35 +120,52 @@ def scan(
             max_size=values.size(max_size) if max_size is not None else None,
             include=include or (),
             exclude=exclude or (),
+            exclude_lines=values.exclude_lines(exclude_from or ()),
+            ignore_case=ignore_case,
             default_excludes=default_excludes,
             follow_symlinks=follow_symlinks,
             one_file_system=one_file_system,
             cloud_files=cloud_files,
+            scope=scope,
+            accept=values.accepted_digests(accept, confirm) if accept is not None else (),
+            across_volumes=across_volumes,
             own_files=(*outputs.own_files, 1, 2),
         )
         result = find_duplicates(config, progress=console.bars(progress, quiet=quiet))
-        outputs.write(result, Style(to_file=True, all_problems=True, folders=True, null=null))
+        style = Style(
+            null=null,
+            all_problems=verbose,
+            folders=folders,
+            redundant=redundant,
+            staying=rule_options.staying(result, rules, verbose=verbose),
+            across=across,
+        )
+        outputs.write(result, style._replace(to_file=True, all_problems=True, folders=True))
     if not quiet:
         _summarise(result, summed_up=printed is not None and printed.name == "text", verbose=verbose)
     if printed is not None:
-        style = Style(colour=console.wants_colour(), null=null, all_problems=verbose, folders=folders)
-        console.write(printed.render(result, style), text=not printed.binary and not null)
+        coloured = style._replace(colour=console.wants_colour())
+        console.write(printed.render(result, coloured), text=not printed.binary and not null)
     return Exit.INCOMPLETE if result.problems else Exit.DONE
+
+
+def _scope(roots: Sequence[bytes], *, across: bool, within: bool) -> Scope:
+    """Return which groups are asked for.
+
+    Raises:
+        UsageError: no group can be so.
+    """
+    if across and within:
+        raise UsageError("--across and --within contradict each other: give one of them.")
+    if across and len(set(roots)) < 2:
+        raise UsageError("--across needs two folders or more, or nothing can lie below two of them.")
+    return Scope.ACROSS if across else Scope.WITHIN if within else Scope.ALL
 
 
 def _roots(paths: Sequence[str], files_from: str | None, *, null: bool) -> list[bytes]:
     """Return the paths to scan: those in arguments, then those in a list."""
     roots = values.roots(paths)
     return roots if files_from is None else roots + values.path_list(files_from, null=null)
-
-
-def _cache_files(cache: str | None) -> list[bytes]:
-    """Return the files of the cache, which no report may replace."""
-    if cache is None:
-        return []
-    from dedupe.cache.database import files_of
-
-    return [os.fsencode(file) for file in files_of(cache)]
 
 
 def _summarise(result: ScanResult, *, summed_up: bool, verbose: bool) -> None:

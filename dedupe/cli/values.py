@@ -68,6 +68,15 @@ def wanted_cache(named: str | None, *, no_cache: bool) -> str | None:
     return None if no_cache else cache_file(named)
 
 
+def cache_files(cache: str | None) -> list[bytes]:
+    """Return the files of the cache, which no report may replace."""
+    if cache is None:
+        return []
+    from dedupe.cache.database import files_of
+
+    return [os.fsencode(file) for file in files_of(cache)]
+
+
 def path_list(source: str, *, null: bool) -> list[bytes]:
     """Return the paths that a file (`-`: standard input) lists, one a line or, with `null`, ended by NUL each.
 
@@ -128,3 +137,49 @@ def roots(arguments: Iterable[str]) -> list[bytes]:
             console.say(f"dedupe: {note}")
         found.append(absolute(os.fsencode(path)))
     return found
+
+
+def exclude_lines(files: Iterable[str]) -> list[str]:
+    """Return the rules of ignore files, one after the other.
+
+    Raises:
+        NothingUsableError: one cannot be read.
+        UsageError: a name is empty.
+    """
+    return [line for name in files for line in _text_of(name, "--exclude-from").splitlines()]
+
+
+def accepted_digests(name: str, algorithm: str) -> list[bytes]:
+    """Return the digests by an algorithm that a list of wanted duplicates names.
+
+    Raises:
+        NothingUsableError: it cannot be read.
+        UsageError: it is no such list, or the algorithm is none.
+    """
+    if algorithm == "bytes":
+        raise UsageError("--accept knows duplicates by their digests, and --confirm bytes has none: choose another.")
+    return [digest for kind, digest in listed_digests(name) if kind in ("", algorithm)]
+
+
+def listed_digests(name: str) -> list[tuple[str, bytes]]:
+    """Return all digests of a list of wanted duplicates, each with its algorithm, empty where the line names none.
+
+    Raises:
+        NothingUsableError: it cannot be read.
+        UsageError: a line holds something else.
+    """
+    from dedupe.report import accept_list
+
+    try:
+        return list(accept_list.parse(_text_of(name, "--accept")))
+    except ValueError as error:
+        raise UsageError(f"The list {name} has no digest in line {error}: write it as sha256:…") from error
+
+
+def _text_of(name: str, option: str) -> str:
+    refuse_empty(option, name)
+    try:
+        with open(name, encoding="utf-8-sig", errors="surrogateescape", newline="") as file:
+            return file.read()
+    except OSError as error:
+        raise NothingUsableError(f"The list {name} cannot be read: {error.strerror}.") from error

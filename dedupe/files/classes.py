@@ -143,6 +143,13 @@ class Classes(Sequence[Class]):
         ends = self._ends[first:last]
         return map(sub, ends, chain((self._begin(first),), ends))
 
+    def copies(self, first: int, last: int) -> Iterator[int]:
+        """Yield how many members of each class of a run are here, and not only in a catalog."""
+        if self._proofs.find(_BYTES[Proof.OFFLINE]) < 0:
+            return self.counts(first, last)
+        ends = [self._begin(first), *self._ends[first:last]]
+        return (end - begin - self._proofs.count(_BYTES[Proof.OFFLINE], begin, end) for begin, end in pairwise(ends))
+
     def proofs(self, first: int, last: int) -> Sequence[Proof]:
         """Return the proofs of the members of a run of classes."""
         proofs = self._proofs[self._begin(first) : self._begin(last)]

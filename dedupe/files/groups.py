@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain, groupby, islice, repeat, starmap
+from operator import mul
 from typing import TypeAlias, overload
 
 from dedupe.files.classes import Classes
@@ -109,9 +110,10 @@ class FoundGroups(Groups):
         self._names = names
         self._algorithm = algorithm
         classes.sort_members(PathOrder(table).sorted)
-        firsts, counts = classes.firsts(0, len(classes)), classes.counts(0, len(classes))
-        gains = array("Q", (table.size[i] * (count - 1) for i, count in zip(firsts, counts, strict=True)))
-        self.redundant_files = classes.total - len(classes)
+        firsts = classes.firsts(0, len(classes))
+        more = [max(count - 1, 0) for count in classes.copies(0, len(classes))]
+        gains = array("Q", map(mul, gather(firsts)(table.size), more))
+        self.redundant_files = sum(more)
         self.reclaimable_bytes = sum(gains)
         classes.reorder(self._ordered(firsts, gains))
 
@@ -138,6 +140,7 @@ class FoundGroups(Groups):
             classes.digests(first, last),
             classes.weakest(first, last),
             classes.counts(first, last),
+            classes.copies(first, last),
             strict=True,
         )
 
@@ -169,7 +172,7 @@ class FoundGroups(Groups):
         members, proofs = self._classes.members(first, last), self._classes.proofs(first, last)
         files = FoundFiles(self._table, self._names, members, proofs)
         each = iter(files)
-        for number, size, algorithm, digest, _, count in self._headers(first, last):
+        for number, size, algorithm, digest, _, count, _ in self._headers(first, last):
             own: Sequence[File] = tuple(islice(each, count)) if count < CHUNK else files[-count:]
             yield Group(number, size, algorithm, digest, own)
 

@@ -119,6 +119,11 @@ class FileTable:
         """Return from which of the scan's roots a file was reached, in their order."""
         return self.named_root.get(i, self.folder_root[self.folder[i]])
 
+    def number_roots(self, numbers: Sequence[int]) -> None:
+        """Give the roots other numbers: each one that which stands at its place."""
+        self.folder_root = array("I", [numbers[root] for root in self.folder_root])
+        self.named_root = {i: numbers[root] for i, root in self.named_root.items()}
+
     def add(self, folder: int, name: bytes, stat: Sequence[int], volume: int | None = None) -> int:
         """Append one file and return its index; `volume` is that of its folder unless told."""
         size, modified_ns, changed_ns, inode = stat

@@ -1,15 +1,14 @@
-"""Report formats: a scan's result to bytes, one file a format.  Opens no scanned file and prints nothing."""
+"""Report formats: a result to bytes, one file a format.  Opens no scanned file and prints nothing."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
 from typing import NamedTuple
 
 from dedupe.errors import UsageError
 from dedupe.report.base import Render, Style
-from dedupe.result import ScanResult
 
 __all__ = ["FORMATS", "Format", "Render", "Style", "format_for"]
 
@@ -25,9 +24,9 @@ class Format(NamedTuple):
     module: str
     binary: bool = False  # no text: never sent to a terminal
 
-    def render(self, result: ScanResult, style: Style) -> Iterator[bytes]:
-        """Yield the report piece by piece."""
-        render: Render = import_module(self.module).render
+    def render(self, result: object, style: Style) -> Iterator[bytes]:
+        """Yield the report piece by piece; the module says of which kind of result."""
+        render: Callable[[object, Style], Iterator[bytes]] = import_module(self.module).render
         return render(result, style)
 
 
@@ -42,20 +41,22 @@ FORMATS: dict[str, Format] = {
 }
 """Every format by its name, sorted."""
 
-_BY_ENDING = {ending: each for each in FORMATS.values() for ending in each.endings}
 
-
-def format_for(path_or_name: str | bytes) -> Format:
+def format_for(path_or_name: str | bytes, formats: Mapping[str, Format] = FORMATS) -> Format:
     """Return the format of that name (`json`), else the one that a file's ending chooses (`out/dups.json`).
+
+    Args:
+        path_or_name: of a report.
+        formats: those that there are of its kind of result, by their names.
 
     Raises:
         UsageError: neither a name nor an ending that belongs to a format.
     """
     asked = os.fsdecode(path_or_name)
-    if asked in FORMATS:
-        return FORMATS[asked]
+    if asked in formats:
+        return formats[asked]
+    by_ending = {ending: each for each in formats.values() for ending in each.endings}
     ending = os.path.splitext(asked)[1].lower()
-    if ending in _BY_ENDING:
-        return _BY_ENDING[ending]
-    endings = " ".join(sorted(_BY_ENDING))
-    raise UsageError(f"No report format goes with {asked!r}: its ending must be one of {endings}.")
+    if ending in by_ending:
+        return by_ending[ending]
+    raise UsageError(f"No report format goes with {asked!r}: its ending must be one of {' '.join(sorted(by_ending))}.")

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple, TypeAlias
 
-from dedupe.result import ScanResult
+from dedupe.result import File, Group, ScanResult
+
+Staying: TypeAlias = Callable[[Group], Sequence[File] | None]
 
 
 class Style(NamedTuple):
@@ -15,6 +17,9 @@ class Style(NamedTuple):
     colour: bool = False  # text: ANSI colours
     null: bool = False  # paths: NUL ends a path, not a new line
     folders: bool = False  # text: identical and contained folders too
+    redundant: bool = False  # text, paths: only what need not be kept
+    staying: Staying | None = None  # which files of a group stay; None: one of the first root
+    across: bool = False  # groups span roots: copies within one are marked, and those below the root that stays stay
     all_problems: bool = False  # text: every problem, not the first few
 
 

@@ -19,7 +19,7 @@ from itertools import islice
 
 from dedupe.report.base import Style
 from dedupe.report.units import utc_time
-from dedupe.result import GroupChunk, NameKind, ScanResult
+from dedupe.result import GroupChunk, NameKind, Proof, ScanResult
 from dedupe.storage import display
 
 COLUMNS = ("group", "file", "size", "algorithm", "digest", "modified", "path", "path_base64", "kind", "root")
@@ -30,7 +30,7 @@ def render(result: ScanResult, style: Style) -> Iterator[bytes]:
     """Yield the header, then the rows."""
     yield BOM_UTF8 if style.to_file else b""
     yield _lines([",".join(COLUMNS)])
-    roots = [_cell(display.text(root)) for root in result.roots]
+    roots = [cell(display.text(root)) for root in result.roots]
     for chunk in result.groups.chunks():
         yield _lines(_rows(chunk, roots))
 
@@ -42,26 +42,31 @@ def _lines(rows: Iterable[str]) -> bytes:
 def _rows(chunk: GroupChunk, roots: Sequence[str]) -> Iterator[str]:
     """Yield a row for each name; `file` counts the physical files of a group from 1."""
     columns = chunk.files
-    files = zip(columns.path, columns.modified_ns, columns.root, *columns[-len(NameKind) :], strict=True)
-    for group, size, algorithm, digest, _, count in chunk.headers:
-        common = f"{size},{_cell(algorithm)},{digest.hex() if digest is not None else ''}"
-        for number, (path, modified_ns, root, *further) in enumerate(islice(files, count), 1):
+    files = zip(columns.path, columns.modified_ns, columns.root, columns.proof, *columns[-len(NameKind) :], strict=True)
+    for group, size, algorithm, digest, _, count, _ in chunk.headers:
+        common = f"{size},{cell(algorithm)},{digest.hex() if digest is not None else ''}"
+        for number, (path, modified_ns, root, proof, *further) in enumerate(islice(files, count), 1):
             start = f"{group},{number},{common},{utc_time(modified_ns)}"
             end = roots[root] if root is not None else ""
-            yield f"{start},{_name(path)},file,{end}"
+            yield f"{start},{path_cells(path)},{kind_of(proof)},{end}"
             if any(further):
                 for kind, names in zip(NameKind, further, strict=True):
-                    yield from [f"{start},{_name(name)},{kind},{end}" for name in names]
+                    yield from [f"{start},{path_cells(name)},{kind},{end}" for name in names]
 
 
-def _name(path: bytes) -> str:
+def kind_of(proof: Proof | None) -> str:
+    """Return what a file's first name is."""
+    return "offline" if proof is Proof.OFFLINE else "file"
+
+
+def path_cells(path: bytes) -> str:
     """Return the two cells of a path."""
     try:
-        return _cell(path.decode()) + ","
+        return cell(path.decode()) + ","
     except UnicodeDecodeError:
-        return f"{_cell(display.text(path))},{display.base64_if_needed(path)}"
+        return f"{cell(display.text(path))},{display.base64_if_needed(path)}"
 
 
-def _cell(text: str) -> str:
+def cell(text: str) -> str:
     """Return `text` as a cell, in quotes where a reader would take it for more than one."""
     return '"' + text.replace('"', '""') + '"' if _needs_quotes(text) else text

@@ -17,6 +17,7 @@ from dedupe.folders.compare import compare_folders
 from dedupe.folders.tree import parent
 from dedupe.report import jsontext
 from dedupe.report.base import Style
+from dedupe.report.csv_report import kind_of
 from dedupe.report.units import utc_time
 from dedupe.result import File, NameKind, ScanResult, VolumeInfo
 from dedupe.storage import display, sqlite_owner
@@ -156,13 +157,13 @@ def _file_rows(result: ScanResult, folders: dict[bytes, int], groups: list[_Row]
                 number += 1
                 folder = folders.setdefault(parent(path) or path, len(folders) + 1)
                 yield (number, group.id, count, kind, *places, folder, *_path(path), *times, file.proof)
-        sizes = (count, _number(group.size * (count - 1)))
+        sizes = (count, _number(group.reclaimable_bytes))
         groups.append((group.id, _number(group.size), group.algorithm, digest, group.proof, *sizes))
 
 
 def _named(file: File) -> Iterator[tuple[str, bytes]]:
     """Yield each name of a file with what it is, as in the CSV report."""
-    yield "file", file.path
+    yield kind_of(file.proof), file.path
     for kind, names in zip(NameKind, (file.links, file.symlinks, file.mounted), strict=True):
         yield from [(kind, name) for name in names]
 

@@ -58,7 +58,10 @@ def _section(name: str, title: str, items: str, *, opened: bool = True) -> str:
 
 def _skipped(totals: Totals) -> str:
     return _section(
-        "skipped", f"Left out on purpose: {sum(totals.skipped.values()):,}", _items(skipped(totals)), opened=False
+        "skipped",
+        f"Left out on purpose: {sum(totals.skipped.values()):,}",
+        _items(skipped(totals.skipped)),
+        opened=False,
     )
 
 

@@ -35,8 +35,8 @@ def head(result: ScanResult) -> str:
     """Return the keys that describe the scan itself, from `version` to `notes`, without braces."""
     scan = json.dumps({"version": result.version, "started": result.started, "seconds": result.seconds})
     choice = json.dumps({"name": result.backend.name, "reason": result.backend.reason})
-    notes = ", ".join(map(_words, result.notes))
-    roots = _paths("roots", result.roots)
+    notes = ", ".join(map(words, result.notes))
+    roots = paths_member("roots", result.roots)
     volumes = ", ".join(map(_volume, result.volumes))
     confirm = quoted(result.confirm)
     return (
@@ -46,9 +46,9 @@ def head(result: ScanResult) -> str:
 
 def _volume(volume: VolumeInfo) -> str:
     """Return a volume as a JSON object."""
-    point = _path("mount_point", volume.mount_point) if volume.mount_point else '"mount_point": null'
-    kind, label = _words(volume.file_system), _words(volume.label)
-    return f'{{"id": {_words(volume.id)}, "label": {label}, "file_system": {kind}, {point}}}'
+    point = path_member("mount_point", volume.mount_point) if volume.mount_point else '"mount_point": null'
+    kind, label = words(volume.file_system), words(volume.label)
+    return f'{{"id": {words(volume.id)}, "label": {label}, "file_system": {kind}, {point}}}'
 
 
 def totals_object(totals: Totals) -> str:
@@ -74,26 +74,27 @@ def group_objects(chunk: GroupChunk) -> list[str]:
     return [
         f'{{"id": {number}, "size": {size}, "algorithm": {quoted(algorithm)}, '
         f'"digest": {"null" if digest is None else quoted(digest.hex())}, '
-        f'"proof": {_word_or_null(proof)}, "reclaimable_bytes": {size * (count - 1)}, '
+        f'"proof": {_word_or_null(proof)}, "reclaimable_bytes": {size * max(copies - 1, 0)}, '
         f'"files": [{", ".join(islice(files, count))}]}}'
-        for number, size, algorithm, digest, proof, count in chunk.headers
+        for number, size, algorithm, digest, proof, count, copies in chunk.headers
     ]
 
 
 def problem_object(problem: Problem) -> str:
     """Return a problem as a JSON object."""
-    return f'{{{_path("path", problem.path)}, "kind": "{problem.kind}", "message": {_words(problem.message)}}}'
+    return f'{{{path_member("path", problem.path)}, "kind": "{problem.kind}", "message": {words(problem.message)}}}'
 
 
 def folder_object(folder: bytes, count: FolderCount) -> str:
     """Return what lies below a folder as a JSON object."""
-    return f'{{{_path("path", folder)}, "files": {count.files}, "bytes": {count.bytes}, "left_out": {count.left_out}}}'
+    counts = f'"files": {count.files}, "bytes": {count.bytes}, "left_out": {count.left_out}'
+    return f"{{{path_member('path', folder)}, {counts}}}"
 
 
 def identical_object(found: IdenticalFolders) -> str:
     """Return a set of identical folders as a JSON object."""
     return (
-        f'{{{_paths("folders", found.folders)}, "files": {found.files}, "bytes": {found.bytes}, '
+        f'{{{paths_member("folders", found.folders)}, "files": {found.files}, "bytes": {found.bytes}, '
         f'"reclaimable_bytes": {found.reclaimable_bytes}, "left_out": {found.left_out}}}'
     )
 
@@ -101,7 +102,7 @@ def identical_object(found: IdenticalFolders) -> str:
 def contained_object(found: ContainedFolder) -> str:
     """Return a held folder as a JSON object."""
     return (
-        f'{{{_path("folder", found.folder)}, {_path("holder", found.holder)}, "files": {found.files}, '
+        f'{{{path_member("folder", found.folder)}, {path_member("holder", found.holder)}, "files": {found.files}, '
         f'"bytes": {found.bytes}, "held_files": {found.held_files}, "held_bytes": {found.held_bytes}, '
         f'"linked_files": {found.linked_files}, "left_out": {found.left_out}}}'
     )
@@ -126,14 +127,14 @@ def _texts(paths: Sequence[bytes]) -> list[str]:
     try:
         return list(map(quoted, map(bytes.decode, paths)))
     except UnicodeDecodeError:
-        return [_path("path", path).removeprefix('"path": ') for path in paths]
+        return [path_member("path", path).removeprefix('"path": ') for path in paths]
 
 
 @lru_cache(maxsize=256)
 def _shared(device: int, root: int | None, volume: int | None, proof: Proof | None, *further: Names) -> tuple[str, str]:
     """Return what stands before and after the inode number in the object of a file."""
     place = f'"root": {_number(root)}, "volume": {_number(volume)}, "proof": {_word_or_null(proof)}'
-    names = ", ".join(map(_paths, ("links", "symlinks", "mounted"), further))
+    names = ", ".join(map(paths_member, ("links", "symlinks", "mounted"), further))
     return f', "device": "{device}", "inode": "', f'", {place}, {names}}}'
 
 
@@ -145,7 +146,7 @@ def _word_or_null(word: str | None) -> str:
     return "null" if word is None else f'"{word}"'
 
 
-def _path(key: str, path: bytes) -> str:
+def path_member(key: str, path: bytes) -> str:
     """Return a key with a path, and where its text is not exact the key with `_base64` after it."""
     try:
         return f'"{key}": {quoted(path.decode("utf-8"))}'
@@ -154,13 +155,13 @@ def _path(key: str, path: bytes) -> str:
         return f'"{key}": {quoted(display.text(path))}, "{key}_base64": "{base64}"'
 
 
-def _paths(key: str, paths: Sequence[bytes]) -> str:
+def paths_member(key: str, paths: Sequence[bytes]) -> str:
     """Return a key with a list of paths, and where a text is not exact the key with `_base64` after it."""
     texts = f'"{key}": [{", ".join([quoted(display.text(path)) for path in paths])}]'
     exact = [display.base64_if_needed(path) for path in paths]
     return f'{texts}, "{key}_base64": {json.dumps(exact)}' if any(exact) else texts
 
 
-def _words(text: str) -> str:
+def words(text: str) -> str:
     """Return a sentence as a JSON string: it may quote a name, and with it lone surrogates."""
     return quoted(text.encode("utf-8", "backslashreplace").decode("utf-8"))

@@ -1,7 +1,11 @@
 """The paths report, for scripts: blocks of exact names with a blank line between, as fdupes and jdupes print them.
 
-One name a physical file.  Names are the file system's bytes as they are; one that holds a new line is told apart with
-`--null` only, where a NUL ends each name and an empty name stands between blocks.
+One name a physical file; files of catalogs have none that a program could use.  Names are the file system's bytes as
+they are; one that holds a new line is told apart with `--null` only, where a NUL ends each name and an empty name
+stands between blocks.
+
+What is redundant is one list without blocks, for programs that take every line for a name; hard links of a redundant
+file are redundant names.
 """
 
 from __future__ import annotations
@@ -9,13 +13,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from dedupe.report.base import Style
-from dedupe.result import ScanResult
+from dedupe.report.redundant import Keepers
+from dedupe.result import Proof, ScanResult
 
 
 def render(result: ScanResult, style: Style) -> Iterator[bytes]:
     """Yield the blocks."""
     end = b"\0" if style.null else b"\n"
+    if style.redundant:
+        keepers = Keepers(result.roots, across=style.across, staying=style.staying)
+        for group in result.groups:
+            if found := keepers.redundant(group):
+                yield b"".join([name + end for names in found.files for name in names])
+        return
     between = b""
     for group in result.groups:
-        yield between + b"".join([file.path + end for file in group.files])
-        between = end
+        if here := [file.path + end for file in group.files if file.proof is not Proof.OFFLINE]:
+            yield between + b"".join(here)
+            between = end

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 
 from dedupe.folders.compare import compare_folders
 from dedupe.report.base import Style
+from dedupe.report.redundant import Keepers
 from dedupe.report.units import binary_size, counted, percent
-from dedupe.result import Group, NameKind, Problem, Proof, ScanResult, SkipReason, Totals
+from dedupe.result import Group, NameKind, Problem, Proof, ScanResult, SkipReason
 from dedupe.storage import display
 
 _FIRST_PROBLEMS = 5
-_BOLD, _DIM, _YELLOW, _PLAIN = "\x1b[1m", "\x1b[2m", "\x1b[33m", "\x1b[0m"
+BOLD, DIM, YELLOW, _PLAIN = "\x1b[1m", "\x1b[2m", "\x1b[33m", "\x1b[0m"
 
 _REASONS = {
     SkipReason.EMPTY: ("empty file", "empty files"),
@@ -27,6 +28,7 @@ _REASONS = {
     SkipReason.OTHER_FILE_SYSTEM: ("other file system", "other file systems"),
     SkipReason.CLOUD: ("file that reading would download", "files that reading would download"),
     SkipReason.OWN_OUTPUT: ("file of our own", "files of our own"),
+    SkipReason.ACCEPTED: ("accepted duplicate", "accepted duplicates"),
 }
 
 _KINDS = {
@@ -38,34 +40,61 @@ _KINDS = {
 
 def render(result: ScanResult, style: Style) -> Iterator[bytes]:
     """Yield the groups, most reclaimable first, then the totals; each piece is whole lines."""
+    keepers = Keepers(result.roots, across=style.across, staying=style.staying) if style.redundant else None
     for group in result.groups:
-        yield _lines(_group(group, style))
+        yield as_lines(_group(group, result.roots, style) if keepers is None else _redundant(group, keepers, style))
     if style.folders:
-        yield _lines(_folders(result, style))
-    yield _lines(summary(result, style))
+        yield as_lines(_folders(result, style))
+    yield as_lines(summary(result, style))
 
 
-def _lines(lines: Iterator[str]) -> bytes:
+def as_lines(lines: Iterable[str]) -> bytes:
+    """Return lines as one piece of a report."""
     return "".join([line + "\n" for line in lines]).encode("utf-8", "backslashreplace")
 
 
-def _painted(words: str, colour: str, style: Style) -> str:
+def painted(words: str, colour: str, style: Style) -> str:
+    """Return words in a colour where the style asks for colours."""
     return f"{colour}{words}{_PLAIN}" if style.colour else words
 
 
-def _group(group: Group, style: Style) -> Iterator[str]:
+def _title(group: Group, style: Style) -> str:
     files = group.files
     if group.size == 0:
         title = f"Group {group.id}: {counted(len(files), 'empty file')}, equal only in holding nothing"
     else:
-        sizes = f"{binary_size(group.size)}, {binary_size(group.size * (len(files) - 1))} reclaimable"
+        sizes = f"{binary_size(group.size)}, {binary_size(group.reclaimable_bytes)} reclaimable"
         title = f"Group {group.id}: {counted(len(files), 'file')} of {sizes}"
-    yield _painted(title, _BOLD, style)
-    for file in files:
-        yield f"  {display.shown(file.path)}"
+    return painted(title, BOLD, style)
+
+
+def _redundant(group: Group, keepers: Keepers, style: Style) -> Iterator[str]:
+    """Yield what need not be kept of a group, and what is kept for it; nothing where all stays."""
+    found = keepers.redundant(group)
+    if found is None or not found.files:
+        return
+    yield _title(group, style)
+    for keeper in found.keepers:
+        yield painted(f"  kept: {display.shown(keeper.path)}", DIM, style)
+    for name, *links in found.files:
+        yield f"  {display.shown(name)}"
+        for link in links:
+            yield f"    = {display.shown(link)} ({_KINDS[NameKind.HARD_LINK]})"
+    yield ""
+
+
+def _group(group: Group, roots: Sequence[bytes], style: Style) -> Iterator[str]:
+    yield _title(group, style)
+    seen: set[int | None] = set()
+    for file in group.files:
+        within = style.across and file.root is not None and file.root in seen
+        seen.add(file.root)
+        mark = f" (within {display.shown(roots[file.root])})" if within and file.root is not None else ""
+        away = " (offline)" if file.proof is Proof.OFFLINE else ""
+        yield f"  {display.shown(file.path)}{painted(mark + away, DIM, style)}"
         for kind, names in zip(NameKind, (file.links, file.symlinks, file.mounted), strict=True):
             for name in names:
-                yield _painted(f"    = {display.shown(name)} ({_KINDS[kind]})", _DIM, style)
+                yield painted(f"    = {display.shown(name)} ({_KINDS[kind]})", DIM, style)
     yield ""
 
 
@@ -74,14 +103,14 @@ def _folders(result: ScanResult, style: Style) -> Iterator[str]:
         yield from ("Folders were not compared: this result does not say what else they hold.", "")
         return
     found = compare_folders(result)
-    yield _painted(f"Identical folders: {counted(len(found.identical), 'set')}", _BOLD, style)
+    yield painted(f"Identical folders: {counted(len(found.identical), 'set')}", BOLD, style)
     for same in found.identical:
         size = f"{counted(same.files, 'file')}, {binary_size(same.bytes)} in each"
         yield f"  {size}, {binary_size(same.reclaimable_bytes)} reclaimable{left_out(same.left_out)}"
         for folder in same.folders:
             yield f"    {display.shown(folder)}"
     yield ""
-    yield _painted(f"Folders that another holds: {len(found.contained):,}", _BOLD, style)
+    yield painted(f"Folders that another holds: {len(found.contained):,}", BOLD, style)
     for held in found.contained:
         share = percent(held.held_files, held.files)
         files = f"{held.held_files:,} of {counted(held.files, 'file')}, {binary_size(held.held_bytes)}"
@@ -101,13 +130,13 @@ def summary(result: ScanResult, style: Style) -> Iterator[str]:
     totals = result.totals
     if totals.groups:
         groups, files = counted(totals.groups, "group"), counted(totals.redundant_files, "redundant file")
-        yield _painted(f"{groups}, {files}, {binary_size(totals.reclaimable_bytes)} reclaimable", _BOLD, style)
+        yield painted(f"{groups}, {files}, {binary_size(totals.reclaimable_bytes)} reclaimable", BOLD, style)
     else:
         yield "No duplicates."
     yield f"Looked at {counted(totals.files, 'file')}, {binary_size(totals.bytes)}."
     if totals.skipped:
-        yield f"Skipped: {', '.join(skipped(totals))}."
-    yield from _problems(result.problems, totals.problems, style)
+        yield f"Skipped: {', '.join(skipped(totals.skipped))}."
+    yield from problem_lines(result.problems, totals.problems, style)
 
 
 def proofs(result: ScanResult) -> str:
@@ -116,21 +145,23 @@ def proofs(result: ScanResult) -> str:
     told = (
         (found[Proof.COMPARED] + found[Proof.HASHED], "read now"),
         (found[Proof.REMEMBERED], "by remembered digests"),
+        (found[Proof.OFFLINE], "by a catalog's digests"),
         (found[None], "not known"),
     )
     parts = [f"{counted(count, 'group')} {words}" for count, words in told if count]
     return f"Proof: {', '.join(parts) or 'no group needed one'}."
 
 
-def skipped(totals: Totals) -> list[str]:
+def skipped(counts: Mapping[SkipReason, int]) -> list[str]:
     """Return what was left out on purpose, a phrase for each reason: `3 symbolic links`."""
-    return [counted(count, *_REASONS[reason]) for reason, count in sorted(totals.skipped.items()) if count]
+    return [counted(count, *_REASONS[reason]) for reason, count in sorted(counts.items()) if count]
 
 
-def _problems(problems: Sequence[Problem], count: int, style: Style) -> Iterator[str]:
+def problem_lines(problems: Sequence[Problem], count: int, style: Style) -> Iterator[str]:
+    """Yield what could not be read: the first few, or all where the style asks for them."""
     if not count:
         return
-    yield _painted(f"Could not be read, or changed meanwhile: {counted(count, 'entry', 'entries')}", _YELLOW, style)
+    yield painted(f"Could not be read, or changed meanwhile: {counted(count, 'entry', 'entries')}", YELLOW, style)
     listed = 0
     for problem in islice(problems, None if style.all_problems else _FIRST_PROBLEMS):
         yield f"  {display.shown(problem.path)}: {problem.kind}, {display.shown_text(problem.message)}"

@@ -15,6 +15,7 @@ from dedupe.files.table import FileTable
 from dedupe.result import Problem
 from dedupe.scan.confirm import Confirmed
 from dedupe.scan.look_again import Seen, look_again
+from dedupe.scan.scope import ScopeFilter
 from dedupe.scan.session import Session
 from dedupe.scan.unite import United
 
@@ -26,7 +27,9 @@ class Arranged(NamedTuple):
     problems: Sequence[Problem] = ()
 
 
-def arrange(session: Session, table: FileTable, united: United, confirmed: Confirmed, algorithm: str) -> Arranged:
+def arrange(
+    session: Session, table: FileTable, united: United, confirmed: Confirmed, scope: ScopeFilter, algorithm: str
+) -> Arranged:
     """Return the groups in the order of a report.
 
     Args:
@@ -34,8 +37,11 @@ def arrange(session: Session, table: FileTable, united: United, confirmed: Confi
         table: the files.
         united: which names are one file.
         confirmed: the classes of equal files.
+        scope: which of them are asked for.
         algorithm: by which they were confirmed.
     """
+    if scope.restricts:
+        confirmed.classes = _without(confirmed.classes, set(), scope)
     if not confirmed.remembered:
         return Arranged(FoundGroups(table, confirmed.classes, united.names, algorithm))
     with session.phase("recheck", len(confirmed.remembered)):
@@ -44,7 +50,7 @@ def arrange(session: Session, table: FileTable, united: United, confirmed: Confi
         groups = FoundGroups(table, confirmed.classes, united.names, algorithm)
         changed, problems = _changed(session, chain((first,), looks))
     if changed:
-        groups = FoundGroups(table, _without(confirmed.classes, changed), united.names, algorithm)
+        groups = FoundGroups(table, _without(confirmed.classes, changed, scope), united.names, algorithm)
     return Arranged(groups, problems)
 
 
@@ -61,11 +67,11 @@ def _changed(session: Session, looks: Iterator[tuple[Sequence[int], Seen]]) -> t
     return changed, problems
 
 
-def _without(classes: Classes, gone: set[int]) -> Classes:
-    """Return the classes without some members, and without those of which fewer than two are left."""
+def _without(classes: Classes, gone: set[int], scope: ScopeFilter) -> Classes:
+    """Return the classes without some members, and without those of which is left too little, or not what is asked."""
     left = Classes()
     for n, (digest, members) in enumerate(classes):
         kept = [(i, proof) for i, proof in zip(members, classes.proofs(n, n + 1), strict=True) if i not in gone]
-        if len(kept) > 1:
+        if len(kept) > 1 and scope.fits([i for i, _ in kept]):
             left.append(digest, [i for i, _ in kept], [proof for _, proof in kept])
     return left

@@ -58,7 +58,13 @@ class _HashTask(NamedTuple):
 
 
 def hash_whole(
-    session: Session, table: FileTable, members: Sequence[int], method: Method, known: Known
+    session: Session,
+    table: FileTable,
+    members: Sequence[int],
+    method: Method,
+    known: Known,
+    *,
+    fingerprints: bool = False,
 ) -> Iterator[HashedFile]:
     """Yield each of some files with its digest or its problem, as they are found.
 
@@ -68,22 +74,24 @@ def hash_whole(
         members: those to hash.
         method: which digest, and who computes it.
         known: what is remembered of them; fingerprints that were read take the place of remembered ones.
+        fingerprints: whether they are wanted even if no cache remembers them.
     """
     ordered = array("I", session.schedule.in_order(table, members, int))
     total = sum(gather(ordered)(table.size))
-    fingerprinter = Fingerprinter(session.opener, session.tuning) if session.cache.usable else None
+    wanted = fingerprints or session.cache.usable
+    fingerprinter = Fingerprinter(session.opener, session.tuning) if wanted else None
     task = _HashTask(fingerprinter, Confirmer(method, session.opener, session.tuning))
     with session.phase("hash", total, in_bytes=True):
         session.pool.prepare(files=len(ordered), size=total)
         begun = session.pool.counted()
-        for batch, (fingerprints, result) in session.pool.run(
+        for batch, (values, result) in session.pool.run(
             task,
             _batches(table, ordered, session.tuning),
             max_in_flight=session.schedule.max_in_flight(table),
             tick=lambda count: session.tick(count - begun),
         ):
-            found = list(_told(batch, fingerprints, result, known))
-            _remember(session, table, found, fingerprints, known)
+            found = list(_told(batch, values, result, known))
+            _remember(session, table, found, values, known)
             yield from found
 
 

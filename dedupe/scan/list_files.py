@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 from array import array
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import compress, repeat
 from typing import TypeAlias
 
+from dedupe.catalog.recognise import is_catalog
 from dedupe.config import ScanConfig
 from dedupe.errors import NothingUsableError
 from dedupe.files.columns import column_getter
@@ -22,21 +23,32 @@ from dedupe.walk.walker import walk
 Sets: TypeAlias = "list[array[int]]"  # of files that may be equal, by their index in the table
 
 
-def list_files(session: Session, config: ScanConfig) -> Listing:
+def list_files(session: Session, config: ScanConfig, roots: Sequence[bytes] | None = None) -> Listing:
     """Return all files below the roots.
+
+    Args:
+        session: the means.
+        config: what takes part.
+        roots: those to list, where they are not all of the session.
 
     Raises:
         NothingUsableError: no root can be read.
     """
+    roots = session.roots if roots is None else roots
+    catalogs = frozenset(filter(is_catalog, roots))
+    live = [number for number, root in enumerate(roots) if root not in catalogs]
     own = (*config.own_files, *session.cache.files)
     with session.phase("walk"):
-        listing = walk(config, session.roots, session.pool, own, reach=session.progress.reach)
-    roots = frozenset(session.roots)
-    lost = [p for p in listing.problems if p.path in roots]
-    if lost and not len(listing.table) and len({p.path for p in lost}) == len(roots):
+        listing = walk(config, [roots[n] for n in live], session.pool, own, reach=session.progress.reach)
+    listing.catalogs = catalogs
+    named = frozenset(roots)
+    lost = [p for p in listing.problems if p.path in named]
+    if lost and not len(listing.table) and len({p.path for p in lost}) == len(named):
         first = lost[0]
         raise NothingUsableError(f"Nothing could be scanned: {os.fsdecode(outside(first.path))} {first.message}.")
-    session.cache.remember_roots(session.roots, session.started)
+    if len(live) < len(roots):
+        listing.table.number_roots(live)
+    session.cache.remember_roots(roots, session.started)
     return listing
 
 

@@ -9,15 +9,16 @@ number can be nobody else's.
 from __future__ import annotations
 
 import os
+import unicodedata
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from dedupe.files.columns import column_getter
 from dedupe.files.grouping import group_by_key
 from dedupe.files.table import FileTable
 from dedupe.result import NameKind
-from dedupe.storage import file_stat, volumes
+from dedupe.storage import file_stat, layers, volumes
 from dedupe.storage.opener import Opener
 
 
@@ -39,10 +40,10 @@ def unite_hard_links(table: FileTable, sets: Iterable[Sequence[int]], opener: Op
         sets: those of one size.
         opener: opens and looks at names of one number.
     """
-    united = United()
+    united, showing = United(), showing_mounts(table)
     for members in sets:
         further: set[int] = set()
-        for names in _same_files(table, members, opener):
+        for names in same_files(table, members, opener, showing):
             first, others = _in_order(table, names)
             further.update(names)
             further.discard(first)
@@ -56,8 +57,53 @@ def unite_hard_links(table: FileTable, sets: Iterable[Sequence[int]], opener: Op
     return united
 
 
-def _same_files(table: FileTable, members: Sequence[int], opener: Opener) -> Iterator[list[int]]:
-    """Yield the names of each file that has more than one."""
+def showing_mounts(table: FileTable) -> frozenset[int]:
+    """Return the mounts whose files may be ones that lie elsewhere, as those of an overlay."""
+    mounts = enumerate(table.mounts)
+    return frozenset(n for n, m in mounts if m.prefix and not m.volume.offline and layers.shows_others(m.prefix))
+
+
+def same_files(
+    table: FileTable, members: Sequence[int], opener: Opener, showing: Collection[int] = ()
+) -> Iterable[list[int]]:
+    """Yield the names of each file that has more than one.
+
+    Args:
+        table: the files.
+        members: names, all those of one size.
+        opener: opens and looks at names of one number.
+        showing: mounts whose files may be ones that lie elsewhere.
+    """
+    told = _of_equal_numbers(table, members, opener)
+    if showing and any(table.folder_mount[table.folder[i]] in showing for i in members):
+        return _seen_through(table, members, list(told), showing)
+    return told
+
+
+def _seen_through(
+    table: FileTable, members: Sequence[int], told: Sequence[list[int]], showing: Collection[int]
+) -> Iterator[list[int]]:
+    """Yield the same with the names counted in by which another file system shows a file."""
+    owner = {i: names for names in told for i in names}
+    by_identity: dict[tuple[int, int], list[int]] = {}
+    for i in members:
+        volume, path = table.volumes[table.volume[i]], table.path(i)
+        if volume.offline:
+            continue
+        identities = set(layers.identities(path)) if table.folder_mount[table.folder[i]] in showing else set()
+        if inode := table.inode_of(i):
+            identities.add((volume.device, inode))
+        for identity in identities:
+            mine = owner.setdefault(i, [i])
+            known = by_identity.setdefault(identity, mine)
+            if known is not mine:
+                known += mine
+                owner.update(dict.fromkeys(mine, known))
+                by_identity.update({key: known for key, names in by_identity.items() if names is mine})
+    yield from (names for names in {id(names): names for names in owner.values()}.values() if len(names) > 1)
+
+
+def _of_equal_numbers(table: FileTable, members: Sequence[int], opener: Opener) -> Iterator[list[int]]:
     if table.has_unstable_inodes:
         loose = [i for i in members if not table.volumes[table.volume[i]].stable_inodes]
         yield from _of_loose_numbers(table, loose, opener)
@@ -149,6 +195,49 @@ def _in_order(table: FileTable, names: Sequence[int]) -> tuple[int, list[tuple[i
         kinds[i] = _kind(table, i, first, is_known=place in known)
         known.add(place)
     return first, [(by_path[path], kinds[by_path[path]]) for path in sorted(by_path) if by_path[path] in kinds]
+
+
+def without_views(table: FileTable, members: Sequence[int], opener: Opener, showing: Collection[int]) -> Sequence[int]:
+    """Return names of one size without those by which a root only shows what another has: it has no copy to lose.
+
+    Args:
+        table: the files.
+        members: names, all those of one size.
+        opener: opens and looks at names of one number.
+        showing: mounts whose files may be ones that lie elsewhere.
+    """
+    views: set[int] = set()
+    for names in same_files(table, members, opener, showing):
+        if len({table.root_of(i) for i in names}) > 1:
+            first, others = _in_order(table, names)
+            root = table.root_of(first)
+            views.update(i for i, kind in others if kind is not NameKind.HARD_LINK and table.root_of(i) != root)
+    return array("I", (i for i in members if i not in views)) if views else members
+
+
+def is_independent(table: FileTable, i: int, other: int) -> bool:
+    """Return whether a name of a file keeps it when another is removed: a hard link at another place, and no alias.
+
+    In doubt it is none: a name that only differs in case may be the same one.
+    """
+    place, folder = table.relative_path(i), os.path.dirname(table.path(i))
+    is_known = place == table.relative_path(other)
+    if is_known or _kind(table, i, other, is_known=is_known) is not NameKind.HARD_LINK:
+        return False
+    try:
+        if os.stat(table.path(i)).st_nlink < 2:
+            return False
+        one_folder = file_stat.identity(folder, follow=True) == file_stat.identity(
+            os.path.dirname(table.path(other)), follow=True
+        )
+    except OSError:
+        return False
+    return not one_folder or _folded(place) != _folded(table.relative_path(other))
+
+
+def _folded(place: bytes) -> str:
+    """Return the last name of a path as file systems do that take capitals and composed letters for the same."""
+    return unicodedata.normalize("NFC", place[place.rfind(b"/") + 1 :].decode("utf-8", "surrogateescape")).casefold()
 
 
 def _detour(table: FileTable, i: int) -> tuple[bool, bool]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 MAGIC = b"SQLite format 3\0"
 CACHE = 0x64656475  # "dedu" in PRAGMA application_id
 REPORT = 0x64656472  # "dedr"
+CATALOG = 0x64656463  # "dedc": what a disk holds
 EXPORT = 0x64656478  # "dedx": rows of a cache on their way to another
 
 _AT = 68  # where the number stands: https://www.sqlite.org/fileformat.html#the_database_header

@@ -24,10 +24,26 @@ class Volume(NamedTuple):
     mount_point: bytes = b""  # one of them, as the user would write it
     stable_inodes: bool = True  # an inode number stays with its file, also over mounts
     keeps_change_time: bool = True  # the change time moves with every change, and no program can put it back
+    offline: bool = False  # only a catalog tells of it: nothing on it can be opened
 
     def is_same(self, other: Volume) -> bool:
         """Return whether both are one volume as far as is known: across hosts, only the id can tell."""
         return self.id == other.id and (self.instance == other.instance or self.host != other.host)
+
+    def shares_file_system(self, other: Volume) -> bool:
+        """Return whether both go when one of them is formatted: one volume, or subvolumes of one file system.
+
+        A catalog's volume has the catalog before its id, and is the one with the rest of the id wherever that is.
+        """
+        if (self.host, self.device) == (other.host, other.device) and not self.offline:
+            return True
+        mine, theirs = self._file_system(), other._file_system()
+        is_clone = self.instance != other.instance and self.host == other.host
+        return bool(mine) and mine == theirs and not is_clone
+
+    def _file_system(self) -> str:
+        known = self.id.removeprefix(f"{self.host}:") if self.offline else self.id
+        return ":".join(known.split(":")[:2]) if self.file_system == "btrfs" and known.startswith("uuid:") else known
 
 
 class Mount(NamedTuple):

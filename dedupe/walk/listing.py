@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from dedupe.files.table import FileTable
 from dedupe.result import Problem, SkipReason
 from dedupe.storage.volume import Mount, Volume
+
+T = TypeVar("T")
 
 
 class PendingFolder(NamedTuple):
@@ -38,6 +41,8 @@ class Listing:
     problems: list[Problem] = field(default_factory=list)
     pending: list[PendingFolder | PendingFiles] = field(default_factory=list)
     unlisted: list[bytes] = field(default_factory=list)  # folders and files that could not be looked at
+    catalogs: frozenset[bytes] = frozenset()  # roots that are catalogs, and were not listed
+    notes: list[str] = field(default_factory=list)  # sentences for the user
 
     def take(self, other: Listing) -> None:
         """Add what another listing found."""
@@ -46,3 +51,13 @@ class Listing:
         self.problems += other.problems
         self.pending += other.pending
         self.unlisted += other.unlisted
+
+    def kept(self, items: Iterable[T], reasons: Iterable[SkipReason | None]) -> list[T]:
+        """Return the items that there is no reason to leave out, and count the reasons that there are."""
+        kept = []
+        for item, reason in zip(items, reasons, strict=True):
+            if reason is None:
+                kept.append(item)
+            else:
+                self.skipped[reason] += 1
+        return kept

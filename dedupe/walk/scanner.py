@@ -7,22 +7,18 @@ from __future__ import annotations
 
 import os
 import sys
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import compress, islice, repeat
 from operator import methodcaller, not_
-from typing import TypeVar
 
 from dedupe.result import Problem, ProblemKind, SkipReason
-from dedupe.storage import file_stat, placeholders, problems, volumes, windows
+from dedupe.storage import file_stat, file_systems, placeholders, problems, volumes, windows
 from dedupe.storage.temporary_names import ASIDE, is_temporary
 from dedupe.storage.volume import Volume
 from dedupe.walk.filters import Filters
 from dedupe.walk.listing import Listing, PendingFiles, PendingFolder
 from dedupe.walk.mount_points import begins_a_mount, located, volumes_of
-
-T = TypeVar("T")
 
 _SHARE = 4000  # files that a worker lists before it hands its remaining folders back: some 15 ms of work
 _SLICE = 4096  # entries of a folder that are held as objects at one time
@@ -129,7 +125,7 @@ class FolderScanner:
         folder, follow = listing.table.folders[number], self.follow
         if placeholders.EXIST:
             children = _answering(listing, children, self._left_out_unopened)
-            children = _kept(children, map(self._left_out_unopened, children), listing.skipped)
+            children = listing.kept(children, map(self._left_out_unopened, children))
         is_file = methodcaller("is_file", follow_symlinks=follow)
         try:
             files = list(filter(is_file, children))
@@ -140,7 +136,7 @@ class FolderScanner:
         if any(file.name.startswith(ASIDE) for file in files):
             files = _without_temporary(listing, files)
         if self.filters.any_names:
-            files = _kept(files, [self.filters.of_file(folder, file.name) for file in files], listing.skipped)
+            files = listing.kept(files, [self.filters.of_file(folder, file.name) for file in files])
         return files, others
 
     def _take(
@@ -242,6 +238,9 @@ class FolderScanner:
         mount = within.mount
         if begins_a_mount(child, mount, follow=self.follow, ask=self.one_file_system):
             mount = located(child.path)
+            if self.filters.pseudo and file_systems.is_pseudo(os.fsencode(mount.volume.file_system)):
+                listing.skipped[SkipReason.PSEUDO_FILE_SYSTEM] += 1  # reached by a link, so that its path told nothing
+                return False
         if self.one_file_system and not mount.volume.is_same(within.top):
             listing.skipped[SkipReason.OTHER_FILE_SYSTEM] += 1
             return False
@@ -287,14 +286,3 @@ def _without_temporary(listing: Listing, files: Sequence[os.DirEntry[bytes]]) ->
     left = [file for file in files if is_temporary(file.name)]
     listing.problems += [problems.of_kind(file.path, ProblemKind.SET_ASIDE) for file in left]
     return [file for file in files if not is_temporary(file.name)]
-
-
-def _kept(items: Sequence[T], reasons: Iterable[SkipReason | None], skipped: Counter[SkipReason]) -> list[T]:
-    """Return the items that there is no reason to leave out, and count the reasons that there are."""
-    kept = []
-    for item, reason in zip(items, reasons, strict=True):
-        if reason is None:
-            kept.append(item)
-        else:
-            skipped[reason] += 1
-    return kept

@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dedupe.actions.rules import Decided, Rules, Then, mark
+from dedupe.actions.marking import Decided, mark
+from dedupe.config import Rules, Then
 from dedupe.errors import UsageError
-from dedupe.result import File, Group
+from dedupe.result import File, Group, Proof
 from tests.cases.common import LINKS, not_on_windows
 from tests.report_helpers import group, result
 
@@ -56,6 +57,19 @@ def test_rules_decide(rules: Rules, redundant: list[bytes] | None) -> None:
             decided(rules, made)
         return
     assert goes(decided(rules, made)) == redundant
+
+
+def test_what_is_away_neither_stays_for_another_file_nor_goes() -> None:
+    """Files of catalogs are out of the marks, and a group with one file that is here is no group."""
+    made = group(1, 10, (A, B, C))
+    away = [file._replace(proof=Proof.OFFLINE if file.path == A else Proof.HASHED) for file in made.files]
+    rest = decided(Rules(then=[Then.SHORTEST, Then.NEWEST]), replace(made, files=away)).marks.groups
+    assert [[file.path for file in each.keep] for each in rest] == [[B]]
+    assert [[file.path for file in each.redundant] for each in rest] == [[C]]
+    alone = decided(Rules(then=[Then.NEWEST]), replace(made, files=away[:2]))
+    assert (alone.marks.groups, alone.undecided) == ([], [])
+    with pytest.raises(UsageError, match="--prefer /a matches no file"):
+        decided(Rules(prefer=[b"/a"]), replace(made, files=away))
 
 
 def test_a_tie_stays_undecided_and_is_counted() -> None:

@@ -132,12 +132,12 @@ def kept_corpora(folder: str, names: Sequence[str], scales: Sequence[float]) -> 
     return corpora
 
 
-def chosen_tools(only: str | None) -> list[tuple[Tool, str]]:
+def chosen_tools(only: str | None, tools: Sequence[Tool] = TOOLS) -> list[tuple[Tool, str]]:
     """Return the wanted tools that are installed, each with its path; absent ones are named on standard error."""
-    wanted = [name.strip() for name in only.split(",")] if only else [tool.name for tool in TOOLS]
-    if unknown := set(wanted).difference(tool.name for tool in TOOLS):
+    wanted = [name.strip() for name in only.split(",")] if only else [tool.name for tool in tools]
+    if unknown := set(wanted).difference(tool.name for tool in tools):
         raise SystemExit(f"There is no tool {', '.join(sorted(unknown))}: see --help for the names.")
-    found = [(tool, find_program(tool.program)) for tool in TOOLS if tool.name in wanted]
+    found = [(tool, find_program(tool.program)) for tool in tools if tool.name in wanted]
     if absent := sorted({tool.program for tool, path in found if path is None}):
         say(f"not installed, so left out: {', '.join(absent)}")
     return [(tool, path) for tool, path in found if path is not None]

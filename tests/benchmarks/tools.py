@@ -128,7 +128,7 @@ def find_program(program: str) -> str | None:
 
 def version_of(path: str) -> str:
     """Return the version that a program states, or `unknown`."""
-    flag = "-v" if os.path.basename(path) == "jdupes" else "--version"
+    flag = {"jdupes": "-v", "hashdeep": "-V"}.get(os.path.basename(path), "--version")
     stated = subprocess.run([path, flag], capture_output=True, text=True, timeout=60, check=False)
     found = re.search(r"\d+\.\d+[\w.+-]*", stated.stdout + stated.stderr)
     return found[0] if found else "unknown"

@@ -11,9 +11,10 @@ import pytest
 
 from dedupe.actions import hardlink, holding, looks
 from dedupe.actions.apply import ActionName
+from dedupe.actions.marking import mark
 from dedupe.actions.marks import MarkedFile, Rule
 from dedupe.actions.plan import Limits, make
-from dedupe.actions.rules import Rules, mark
+from dedupe.config import Rules
 from dedupe.errors import UsageError
 from tests.actions.common import ON_LINUX, act, content, contents, copies, reasons, snapshot, take_back
 from tests.actions.test_plan import changed

@@ -14,7 +14,7 @@ import pytest
 from tests.conftest import write
 
 Run = Callable[..., subprocess.CompletedProcess[bytes]]
-COMMANDS = ["scan", "report", "mark", "apply", "undo", "journal", "hash", "bench", "cache"]
+COMMANDS = ["scan", "report", "mark", "apply", "undo", "journal", "missing", "catalog", "hash", "bench", "cache"]
 
 
 def imported(*args: str | Path) -> set[str]:

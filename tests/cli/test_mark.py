@@ -112,3 +112,35 @@ def test_the_command_that_is_named_can_be_typed(cli: Run, report: Path) -> None:
     """With a space in the name it is quoted."""
     told = cli("mark", report, "--prefer", "top/a", "--output", "my marks.json").stderr.decode()
     assert "`dedupe apply 'my marks.json' --trash`" in told or '`dedupe apply "my marks.json" --trash`' in told
+
+
+def test_what_stays_whole_is_accepted_once(cli: Run, report: Path, tmp_path: Path) -> None:
+    """The list takes the groups whose copies all stay by the rules, each once, and a scan hides them."""
+    done = cli("mark", report, "--protect", "top", "--protect-name", "t?o", "--accept", "wanted.txt")
+    assert (done.returncode, done.stdout) == (0, b"")
+    assert b"2 groups added: `dedupe scan --accept wanted.txt`" in done.stderr
+    (tmp_path / "wanted.txt").unlink()
+    assert cli("mark", report, "--protect-name", "t?o", "--accept", "wanted.txt").returncode == 0
+    first = (tmp_path / "wanted.txt").read_text(encoding="utf-8")
+    assert (first.startswith("sha256:"), first.count("\n"), "too" in first) == (True, 1, True)
+    hidden = cli("scan", "top", "--no-cache", "--accept", "wanted.txt", "--format", "paths").stdout.decode()
+    assert ("one" in hidden, "two" in hidden) == (True, False)
+    with (tmp_path / "wanted.txt").open("a", encoding="utf-8") as file:
+        file.write("# mine, without an end of line")
+    again = cli("mark", report, "--accept", "wanted.txt")
+    assert (again.returncode, b"1 group added" in again.stderr) == (0, True)
+    nothing = cli("scan", "top", "--no-cache", "--accept", "wanted.txt", "--format", "paths")
+    assert (nothing.returncode, nothing.stdout) == (0, b"")
+    assert cli("mark", report, "--accept", "wanted.txt").returncode == 1
+
+
+def test_only_a_list_is_added_to(cli: Run, report: Path, tmp_path: Path) -> None:
+    """Another file stays as it is, and says why; groups without digests are told."""
+    before = report.read_bytes()
+    refused = cli("mark", report, "--accept", "r.json")
+    assert (refused.returncode, report.read_bytes()) == (2, before)
+    assert b"The list r.json has no digest in line 1" in refused.stderr
+    assert cli("scan", "top", "--no-cache", "--confirm", "bytes", "--output", "b.json").returncode == 0
+    bare = cli("mark", "b.json", "--accept", "new.txt")
+    assert bare.returncode == 1
+    assert b"2 groups without a digest left out" in bare.stderr

@@ -571,3 +571,79 @@ def test_the_library_finds_what_the_program_finds(scan_json: ScanJson, root: Pat
     """`find_duplicates` and `dedupe scan` give the same groups."""
     result = find.find_duplicates(ScanConfig(roots=[root]))
     assert all_names(result) == groups(scan_json(root, "--no-cache"))
+
+
+def test_across_and_redundant_list_what_of_the_second_folder_may_go(cli: Cli, tmp_path: Path) -> None:
+    """The first folder stays whole; of the second, exactly what the first has is listed, for other programs."""
+    for name in ("keep/a", "keep/a2", "old/a3"):
+        write(tmp_path / name, b"a")
+    write(tmp_path / "old/b", b"b")
+    write(tmp_path / "old/b2", b"b")
+    asked = ("scan", "keep", "old", "--no-cache", "--across", "--format")
+    assert cli(*asked, "paths", "--redundant").stdout == os.fsencode(tmp_path / "old/a3") + b"\n"
+    text = cli(*asked, "text").stdout.decode()
+    assert f"{tmp_path / 'keep/a2'} (within {tmp_path / 'keep'})" in text
+    assert "Group 2" not in text
+    within = cli("scan", "keep", "old", "--no-cache", "--within", "--redundant", "--format", "paths", "--null")
+    assert set(within.stdout.split(b"\0")) == {os.fsencode(tmp_path / name) for name in ("keep/a2", "old/b2")} | {b""}
+    assert cli("scan", "keep", "old", "--no-cache", "--across-volumes", "--format", "paths").stdout == b""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [(["a", "b", "--across", "--within"], b"contradict"), (["a", "a", "--across"], b"two folders")],
+)
+def test_scopes_without_sense_are_wrong_usage(cli: Cli, arguments: list[str], words: bytes) -> None:
+    """What no group can be is not searched for."""
+    done = cli("scan", *arguments)
+    assert done.returncode == Exit.USAGE
+    assert words in done.stderr
+
+
+def test_accepted_duplicates_are_counted_and_hidden(cli: Cli, root: Path, tmp_path: Path) -> None:
+    """A list of digests takes groups out, remembered or not; other algorithms and comments do not count."""
+    digest = hashlib.sha256(b"text").hexdigest()
+    wanted = write(tmp_path / "wanted", f"# texts\nsha256:{digest.upper()}  # two\nsha512:{digest}\n\n".encode())
+    for _ in range(2):
+        done = cli("scan", root, "--accept", wanted, "--format", "json")
+        report = json.loads(done.stdout)
+        assert found(report, root) == [PICTURES]
+        assert report["totals"]["skipped"] == {"accepted": 2}
+    assert b"2 accepted duplicates" in cli("scan", root, "--accept", wanted).stdout
+    assert cli("scan", root, "--accept", write(tmp_path / "bad", b"sha256:xyz")).returncode == Exit.USAGE
+    assert cli("scan", root, "--accept", wanted, "--confirm", "bytes").returncode == Exit.USAGE
+    assert cli("scan", root, "--accept", "nowhere").returncode == Exit.NOTHING
+
+
+def test_rules_of_an_ignore_file_leave_entries_out(cli: Cli, root: Path, tmp_path: Path) -> None:
+    """What they match takes no part, in files and folders, and is counted."""
+    rules = write(tmp_path / "rules", b"\xef\xbb\xbf*.TXT\r\n/sub/*.jpg\r\n")
+    done = cli("scan", root, "--no-cache", "--exclude-from", rules, "--ignore-case", "--format", "json")
+    report = json.loads(done.stdout)
+    assert (found(report, root), report["totals"]["files"], report["totals"]["skipped"]) == ([], 1, {"excluded": 4})
+    assert cli("scan", root, "--exclude-from", "nowhere").returncode == Exit.NOTHING
+    assert cli("scan", root, "--exclude-from", "").returncode == Exit.USAGE
+
+
+def test_rules_choose_which_copies_are_redundant(cli: Cli, tmp_path: Path) -> None:
+    """`--redundant` takes the rules of `dedupe mark`; ties stay whole and are counted, unused rules are refused."""
+    for name in ("a/1", "b/1", "b/2", "c/1", "c/2"):
+        write(tmp_path / name, b"one" if name.endswith("1") else b"two")
+    asked = ("scan", "a", "b", "c", "--no-cache", "--format")
+    printed = cli(*asked, "paths", "--redundant", "--prefer", "b").stdout
+    assert printed.splitlines() == [os.fsencode(tmp_path / name) for name in ("a/1", "c/1", "c/2")]
+    tied = cli(*asked, "text", "--redundant", "--protect", "a")
+    assert b"1 group is undecided" in tied.stderr
+    assert f"kept: {tmp_path / 'a/1'}\n  {tmp_path / 'b/1'}\n  {tmp_path / 'c/1'}\n" in tied.stdout.decode()
+    assert str(tmp_path / "b/2") not in tied.stdout.decode()
+    saved = tmp_path / "found.json"
+    assert cli(*asked, "json", "--output", saved).returncode == Exit.DONE
+    again = cli("report", saved, "--format", "paths", "--redundant", "--prefer", "b")
+    assert again.stdout == printed
+    for command in (("scan", "a", "b"), ("report", saved)):
+        alone = cli(*command, "--prefer", "b")
+        assert alone.returncode == Exit.USAGE
+        assert b"give --redundant" in alone.stderr
+    misspelt = cli("report", saved, "--redundant", "--prefer", "d")
+    assert misspelt.returncode == Exit.USAGE
+    assert b"--prefer d matches no file" in misspelt.stderr

@@ -13,6 +13,7 @@ from typing import Any
 
 from hypothesis import given, settings
 
+from dedupe.report.csv_report import kind_of
 from dedupe.result import File, FolderCount, Group, GroupList, NameKind, ScanResult
 from tests.report_helpers import group, hostile_result, rendered, result, results
 
@@ -73,12 +74,13 @@ def test_the_database_equals_json(made: ScanResult) -> None:
 @given(results())
 def test_every_name_says_what_it_is_and_where(made: ScanResult) -> None:
     """Each name has its kind, and each file its proof, its root and its volume."""
-    words = ("file", *NameKind)
     expected = [
         (kind, name, file.proof, file.root, file.volume)
         for group in made.groups
         for file in group.files
-        for kind, names in zip(words, ((file.path,), file.links, file.symlinks, file.mounted), strict=True)
+        for kind, names in zip(
+            (kind_of(file.proof), *NameKind), ((file.path,), file.links, file.symlinks, file.mounted), strict=True
+        )
         for name in names
     ]
     with opened(made) as database:

@@ -58,7 +58,7 @@ def group(number: int, *paths: bytes, size: int = 1000, links: tuple[bytes, ...]
 def scan_of(*groups: Group, roots: tuple[bytes, ...] = (b"/data",), notes: tuple[str, ...] = ()) -> ScanResult:
     """Make a result that holds `groups`."""
     frees = sum(each.reclaimable_bytes for each in groups)
-    redundant = sum(len(each.files) - 1 for each in groups)
+    redundant = sum(max(each.copies - 1, 0) for each in groups)
     totals = Totals(
         files=9, bytes=frees * 3, groups=len(groups), redundant_files=redundant, reclaimable_bytes=frees, problems=1
     )
@@ -364,6 +364,24 @@ def test_an_unknown_folder_is_refused(open_page: Any) -> None:
     assert opened.text("#said").startswith("No copy lies in a folder of that name")
     assert opened.page.get_attribute("#rule-folder", "aria-invalid") == "true"
     assert opened.text("#chosen") == "Nothing chosen yet"
+
+
+@pytest.mark.parametrize("rule", ["newest", "shortest", "by hand"])
+def test_what_is_away_is_never_kept_nor_let_go(open_page: Any, tmp_path: Path, rule: str) -> None:
+    """A copy that a catalog tells of is shown as offline, cannot be chosen, frees nothing and is in no marks."""
+    made = group(1, b"/data/a", b"/d", b"/data/bb", size=10)
+    files = tuple(f._replace(proof=Proof.OFFLINE if f.path == b"/d" else Proof.COMPARED) for f in made.files)
+    opened = open_page(scan_of(replace(made, files=files)))
+    assert opened.page.locator(".proof").all_inner_texts() == ["read now", "offline", "read now"]
+    assert opened.page.locator(".keep").nth(1).is_disabled()
+    if rule == "by hand":
+        opened.page.locator(".keep").nth(0).check()
+    else:
+        opened.rule(rule, "")
+    assert opened.text("#choice") == "1 copy stays; 1 copy is redundant (10 bytes)."
+    (record,) = opened.save(tmp_path / "marks.json")["groups"]
+    assert len(record["keep"]) == len(record["redundant"]) == 1
+    assert "/d" not in [file["path"] for file in (*record["keep"], *record["redundant"])]
 
 
 def test_at_least_one_copy_always_stays(open_page: Any, tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from dedupe.files.table import FileTable
 from dedupe.result import ProblemKind, Proof
 from dedupe.scan.arrange import _without
 from dedupe.scan.look_again import _batches, _Looker
+from dedupe.scan.scope import ScopeFilter
 from dedupe.storage import file_stat
 from dedupe.storage.opener import Opener
 from tests.conftest import write
@@ -34,7 +35,7 @@ def test_who_is_left_keeps_its_class_digest_and_proof(proofs: Sequence[Sequence[
         left = [(i, proof) for i, proof in zip(members, some, strict=True) if i not in gone]
         expected += [(bytes([n]), left)] if len(left) > 1 else []
         first += len(some)
-    found = _without(classes, gone)
+    found = _without(classes, gone, ScopeFilter(FileTable()))
     assert [
         (digest, list(zip(members, found.proofs(n, n + 1), strict=True))) for n, (digest, members) in enumerate(found)
     ] == expected

@@ -33,6 +33,7 @@ function columns(data) {
     algorithm: new Uint8Array(groups),
     frees: new Float64Array(groups),
     copies: new Uint32Array(groups),
+    here: new Uint32Array(groups), // of the copies, those that are no catalog's
     newest: new Float64Array(groups),
     kind: new Uint8Array(groups),
     ending: new Array(groups),
@@ -90,7 +91,10 @@ function readGroup(model, row, g) {
   }
   [model.id[g], model.size[g], model.algorithm[g], model.digest[g]] = row;
   model.copies[g] = copies;
-  model.frees[g] = model.size[g] * (copies - 1);
+  let here = 0;
+  for (let file = start; file < start + copies; file += 1) here += isHere(model, file);
+  model.here[g] = here;
+  model.frees[g] = model.size[g] * Math.max(here - 1, 0);
   model.newest[g] = newest;
   model.ending[g] = endingOf(model.name[start]);
   model.kind[g] = kindOf(model.ending[g]);
@@ -104,8 +108,11 @@ const folderText = (model, folder) => (folder < 0 ? "" : model.folderPath[folder
 const pathText = (model, file) => folderText(model, model.folder[file]) + model.name[file];
 
 // How it is known that files are equal: read in the scan itself, or remembered from an earlier one; "" where nobody says.
-const proofText = (model, proof) =>
-  proof < 0 ? "" : model.proofs[proof] === "remembered" ? "remembered" : "read now";
+const PROOF_TEXTS = { remembered: "remembered", offline: "offline" };
+const proofText = (model, proof) => (proof < 0 ? "" : PROOF_TEXTS[model.proofs[proof]] ?? "read now");
+
+// Whether a copy is here; a catalog tells of one that is away, which is neither kept nor let go.
+const isHere = (model, file) => model.proofs[model.proof[file]] !== "offline";
 
 function groupProofText(model, g) {
   const own = model.proof.subarray(model.first[g], model.first[g + 1]);

@@ -41,6 +41,7 @@ function makeDetail(model, marks, { onChange }) {
     const number = file - model.first[current] + 1;
     const box = element("input", { type: "checkbox", checked: marks.keep[file] === 1, className: "keep" });
     box.dataset.file = String(file);
+    box.disabled = !isHere(model, file);
     const name = element(
       "label",
       { className: "copy-name" },
@@ -138,7 +139,7 @@ function makeDetail(model, marks, { onChange }) {
 
   function summary() {
     const kept = marks.kept[current];
-    const copies = model.copies[current];
+    const copies = model.here[current];
     const gone = copies - kept;
     byId("choice").textContent =
       kept === 0

@@ -21,7 +21,7 @@ function makeMarks(model) {
     for (let g = 0; g < model.groups; g += 1) {
       if (marks.kept[g] === 0) continue;
       marks.chosen += 1;
-      marks.frees += model.size[g] * (model.copies[g] - marks.kept[g]);
+      marks.frees += model.size[g] * (model.here[g] - marks.kept[g]);
     }
   }
 
@@ -35,6 +35,7 @@ function makeMarks(model) {
   }
 
   function only(g, file) {
+    if (file < 0 || !isHere(model, file)) return; // what a catalog tells of can be neither kept nor let go
     const [start, end] = span(g);
     marks.keep.fill(0, start, end);
     marks.keep[file] = 1;
@@ -48,6 +49,7 @@ function makeMarks(model) {
 
   // Keep or let go one copy.  Letting go the last one leaves the group without a choice: all its copies stay.
   function toggle(g, file) {
+    if (!isHere(model, file)) return;
     change(() => {
       marks.kept[g] += marks.keep[file] === 1 ? -1 : 1;
       marks.keep[file] = 1 - marks.keep[file];
@@ -56,8 +58,9 @@ function makeMarks(model) {
 
   const best = (g, better) => {
     const [start, end] = span(g);
-    let found = start;
-    for (let file = start + 1; file < end; file += 1) if (better(file, found)) found = file;
+    let found = -1;
+    for (let file = start; file < end; file += 1)
+      if (isHere(model, file) && (found < 0 || better(file, found))) found = file;
     return found;
   };
   const length = (file) => folderText(model, model.folder[file]).length + model.name[file].length;
@@ -82,9 +85,10 @@ function makeMarks(model) {
     for (const g of groups) {
       const [start, end] = span(g);
       let kept = 0;
-      for (let file = start; file < end; file += 1) kept += inside[model.folder[file]];
+      const stays = (file) => (isHere(model, file) ? inside[model.folder[file]] : 0);
+      for (let file = start; file < end; file += 1) kept += stays(file);
       if (kept === 0) continue;
-      for (let file = start; file < end; file += 1) marks.keep[file] = inside[model.folder[file]];
+      for (let file = start; file < end; file += 1) marks.keep[file] = stays(file);
       marks.kept[g] = kept;
       decided += 1;
     }
@@ -134,7 +138,7 @@ function makeMarks(model) {
     };
     const [start, end] = span(g);
     for (let file = start; file < end; file += 1)
-      record[marks.keep[file] === 1 ? "keep" : "redundant"].push(fileRecord(file));
+      if (isHere(model, file)) record[marks.keep[file] === 1 ? "keep" : "redundant"].push(fileRecord(file));
     return record;
   }
 
@@ -200,6 +204,7 @@ function makeMarks(model) {
     const [stays, goes] = [finder(record.keep), finder(record.redundant)];
     let [named, kept] = [0, 0];
     for (let file = start; file < end; file += 1) {
+      if (!isHere(model, file)) continue;
       const keep = stays(file);
       marks.keep[file] = keep || !goes(file) ? 1 : 0;
       named += keep ? 1 : 0;

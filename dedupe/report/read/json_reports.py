@@ -112,7 +112,7 @@ def _totals(totals: dict[str, Any], groups: GroupList, problems: int) -> Totals:
     )
     sums = {
         "groups": len(groups),
-        "redundant_files": sum(len(group.files) - 1 for group in groups),
+        "redundant_files": sum(max(group.copies - 1, 0) for group in groups),
         "reclaimable_bytes": sum(group.reclaimable_bytes for group in groups),
         "problems": problems,
     }

@@ -1,113 +1,27 @@
-"""From a report and a few rules to marks: which copies stay, decided without looking at any file's content.
+"""Which copies of a group stay, by the rules of a user.
 
 A rule only ever narrows what may go, or which copy is the one to stay.  What the rules leave open stays undecided, and
-then all copies of the group stay.
+then all copies of the group stay.  Opens no file.
 """
 
 from __future__ import annotations
 
 import fnmatch
 import os
-import platform
 import re
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
-from datetime import UTC, datetime
-from enum import StrEnum
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import cache
 
 from dedupe.actions.bounds import misplaced
-from dedupe.actions.marks import MarkedFile, MarkedGroup, Marks, Rule
+from dedupe.config import Rules, Then
 from dedupe.errors import UsageError
-from dedupe.result import File, Group, ScanResult
+from dedupe.result import File, Group, Proof, ScanResult
 from dedupe.storage import display
 from dedupe.storage.paths import absolute, outside
 
 
-class Then(StrEnum):
-    """What breaks a tie: which copy is the one to stay."""
-
-    NEWEST = "newest"
-    OLDEST = "oldest"
-    SHORTEST = "shortest"
-    FIRST_ROOT = "first-root"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rules:
-    """What a user wants to stay.  Folders may be relative to the current one.
-
-    Attributes:
-        protect: nothing below these folders is ever redundant.
-        protect_name: nothing with such a name is: patterns such as `*.psd`.
-        only_in: nothing outside these folders is redundant.
-        prefer: where a copy lies below one of these it is the one to stay, the first named first.
-        then: which copy stays where several still could.
-    """
-
-    protect: Sequence[bytes] = ()
-    protect_name: Sequence[str] = ()
-    only_in: Sequence[bytes] = ()
-    prefer: Sequence[bytes] = ()
-    then: Sequence[Then] = ()
-
-    def __bool__(self) -> bool:
-        """Return whether any rule is given."""
-        return any((self.protect, self.protect_name, self.only_in, self.prefer, self.then))
-
-    def listed(self) -> list[Rule]:
-        """Return the rules as a marks file has them."""
-        folders = [
-            Rule(name, outside(absolute(folder)))
-            for name, given in (("protect", self.protect), ("only-in", self.only_in), ("prefer", self.prefer))
-            for folder in given
-        ]
-        names = [Rule("protect-name", os.fsencode(pattern)) for pattern in self.protect_name]
-        return folders + names + [Rule("then", word.encode()) for word in self.then]
-
-
-@dataclass(slots=True)
-class Decided:
-    """The marks, and the groups that the rules could not decide."""
-
-    marks: Marks
-    undecided: list[Group] = field(default_factory=list)
-
-
-def mark(report: ScanResult, rules: Rules) -> Decided:
-    """Return the marks that rules make of a report.
-
-    Raises:
-        UsageError: no rule is given, or one matches nothing in the report: most likely it is misspelt.
-    """
-    if not rules:
-        raise UsageError(
-            "No rule says which copies stay: give --protect, --only-in, --prefer, --protect-name or --then."
-        )
-    judge = _Judge(report, rules)
-    made, undecided = [], []
-    for group in report.groups:
-        stays = judge.staying(group)
-        if stays is None:
-            undecided.append(group)
-        elif len(stays) < len(group.files):
-            made.append(_marked(group, stays))
-    judge.check_all_matched()
-    marks = Marks(
-        roots=tuple(report.roots) or _common(report),
-        groups=made,
-        version=report.version,
-        started=report.started,
-        saved=datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z"),
-        host=platform.node(),
-        rules=rules.listed(),
-        undecided=len(undecided),
-        volumes=[{"id": v.id, "label": v.label, "file_system": v.file_system} for v in report.volumes],
-    )
-    return Decided(marks, undecided)
-
-
-class _Judge:
+class Judge:
     """Applies the rules to one group after the other, and remembers which of them ever matched."""
 
     def __init__(self, report: ScanResult, rules: Rules) -> None:
@@ -116,7 +30,24 @@ class _Judge:
         self._only_in = [_Folder("only-in", folder) for folder in rules.only_in]
         self._prefer = [_Folder("prefer", folder) for folder in rules.prefer]
         self._names = [_Name(pattern) for pattern in rules.protect_name]
-        self._then = [_choices(report)[word] for word in rules.then]
+        self._then = [_choices(report.roots)[word] for word in rules.then]
+
+    def groups(self) -> Iterator[Group]:
+        """Yield the groups without what only catalogs tell of: that can neither stay for another file nor go."""
+        for group in self._report.groups:
+            files = [file for file in group.files if file.proof is not Proof.OFFLINE]
+            if len(files) > 1:
+                yield group if len(files) == len(group.files) else replace(group, files=files)
+
+    def undecided(self) -> list[Group]:
+        """Return the groups that the rules leave as they are.
+
+        Raises:
+            UsageError: a rule matches nothing in the report: most likely it is misspelt.
+        """
+        found = [group for group in self.groups() if self.staying(group) is None]
+        self.check_all_matched()
+        return found
 
     def staying(self, group: Group) -> Sequence[File] | None:
         """Return the copies that stay, None where that is undecided."""
@@ -150,9 +81,10 @@ class _Judge:
             UsageError: there is one.
         """
         asked: list[_Folder | _Name] = [*self._protect, *self._only_in, *self._prefer, *self._names]
+        groups = any(True for _ in self.groups())
         for rule in asked:
-            files = (file for group in self._report.groups for file in group.files)
-            if self._report.groups and not any(rule.matched or rule.holds_any(file.names) for file in files):
+            files = (file for group in self.groups() for file in group.files)
+            if groups and not any(rule.matched or rule.holds_any(file.names) for file in files):
                 raise UsageError(
                     f"--{rule.option} {rule.shown} matches no file in the report: check its spelling, "
                     "and that the report is of this folder."
@@ -221,9 +153,9 @@ def _ended(folder: bytes) -> bytes:
     return os.path.join(folder, b"")
 
 
-def _choices(report: ScanResult) -> dict[Then, Callable[[File], int]]:
+def _choices(roots: Sequence[bytes]) -> dict[Then, Callable[[File], int]]:
     """Return, for each word, what is smallest for the copies that stay."""
-    tops = [_ended(root) for root in report.roots]
+    tops = [_ended(root) for root in roots]
 
     def root_of(file: File) -> int:
         if file.root is not None:
@@ -236,23 +168,3 @@ def _choices(report: ScanResult) -> dict[Then, Callable[[File], int]]:
         Then.SHORTEST: lambda file: len(display.text(file.path)),
         Then.FIRST_ROOT: root_of,
     }
-
-
-def _common(report: ScanResult) -> tuple[bytes, ...]:
-    """Return the folder that holds all files of a report that does not say what was scanned, as other finders' do."""
-    folders = {os.path.dirname(name) for group in report.groups for file in group.files for name in file.names}
-    try:
-        return (os.path.commonpath(folders),) if folders else ()
-    except ValueError:  # on several drives
-        return tuple(sorted({os.path.splitdrive(folder)[0] + b"\\" for folder in folders}))
-
-
-def _marked(group: Group, stays: Sequence[File]) -> MarkedGroup:
-    kept = {file.path for file in stays}
-    keep = tuple(_marked_file(file) for file in group.files if file.path in kept)
-    redundant = tuple(_marked_file(file) for file in group.files if file.path not in kept)
-    return MarkedGroup(group.id, group.size, group.algorithm, group.digest, keep, redundant)
-
-
-def _marked_file(file: File) -> MarkedFile:
-    return MarkedFile(file.path, file.links, file.symlinks, file.mounted, file.modified_ns, file.device, file.inode)

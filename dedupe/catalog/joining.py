@@ -1,0 +1,171 @@
+"""Puts the files of catalogs into the table of a scan: known by size, fingerprint and digest, and never opened.
+
+Each stands below the catalog's own path, as if that were a folder: no file can be there, so nothing acts on one.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from array import array
+from collections.abc import Callable, Collection, Iterator, Sequence
+from itertools import groupby
+from operator import itemgetter
+from typing import Any, NamedTuple
+
+from dedupe.catalog import database
+from dedupe.catalog.covered import Covered
+from dedupe.catalog.head import CatalogVolume, Head
+from dedupe.catalog.offline import Offline
+from dedupe.catalog.rows import are_whole
+from dedupe.errors import NothingUsableError
+from dedupe.files.table import FileTable
+from dedupe.storage import display
+from dedupe.storage.paths import outside
+from dedupe.storage.volume import Mount, Volume
+
+_SEPARATOR = os.fsencode(os.sep)
+_ALL = (
+    "SELECT folders.path, folders.volume, folders.inside, name, size, modified_ns, inode, fingerprint, digest "
+    "FROM files JOIN folders ON files.folder = folders.number "
+)
+
+TakesPart = Callable[[bytes, bytes, int], bool]  # of a folder with a separator at its end, a name and a size
+_Row = tuple[Any, ...]
+
+
+class Catalog(NamedTuple):
+    """A catalog that stands for a root."""
+
+    path: bytes  # absolute
+    root: int  # that its files are of
+    head: Head
+    volumes: dict[int, CatalogVolume]
+
+
+def catalog_at(path: bytes, root: int) -> Catalog:
+    """Return a catalog with what it says of itself.
+
+    Raises:
+        UsageError: it is of a newer dedupe.
+        NothingUsableError: it cannot be read, or was never finished.
+    """
+    with database.closing(database.opened(os.fsdecode(path)), os.fsdecode(path)) as connection:
+        head = database.head_of(connection, path)
+        if not head.complete:
+            name = display.text(outside(path))
+            raise NothingUsableError(f"The catalog {name} was never finished: `dedupe catalog update` goes on with it.")
+        return Catalog(path, root, head, database.volumes_of(connection, path))
+
+
+def add_catalog(
+    offline: Offline,
+    table: FileTable,
+    catalog: Catalog,
+    takes_part: TakesPart,
+    covered: Covered,
+    sizes: Collection[int] | None = None,
+) -> None:
+    """Append the files of a catalog to a table.
+
+    Args:
+        offline: takes what is known of them.
+        table: takes the files.
+        catalog: that they are of.
+        takes_part: tells which of them do.
+        covered: tells which of them are known better, and takes what this one tells.
+        sizes: only files of these are wanted; None for all.
+
+    Raises:
+        NothingUsableError: it cannot be read.
+    """
+    path, first = os.fsdecode(catalog.path), len(table)
+    name, left_out = display.text(outside(catalog.path)), 0
+    with database.closing(database.opened(path), path) as connection:
+        mounts = _Mounts(table, offline, catalog)
+        for (folder, volume, inside), rows in groupby(_rows(connection, sizes), key=itemgetter(0, 1, 2)):
+            if not mounts.know(folder, volume, inside):
+                continue
+            known = catalog.volumes[volume].id
+            wanted = [row for row in rows if _is_whole(row) and takes_part(mounts.place(folder), row[3], row[4])]
+            own = wanted
+            if covered.knows(known):
+                own = [row for row in wanted if not covered.has(known, inside + row[3], int(row[6]), row[4])]
+                left_out += len(wanted) - len(own)
+            if own:
+                _add_folder(offline, table, mounts.enter(folder, volume, inside), own)
+    offline.parts.append(range(first, len(table)))
+    numbers = {table.folder_mount[folder] for folder in set(table.folder[first:])}
+    for number in sorted(numbers, key=lambda n: table.mounts[n].base):
+        covered.take_base(offline.volume_ids[table.mount_volume[number]], table.mounts[number].base)
+    if left_out:
+        offline.notes.append(
+            f"The catalog {name} tells of {left_out:,} files that are looked at themselves, or were there, or that "
+            "another catalog tells of: they are not counted twice."
+        )
+    if catalog.head.quick:
+        offline.notes.append(f"The catalog {name} has no digests: what it holds is only probably equal.")
+
+
+class _Mounts:
+    """Makes the volumes of a catalog, which are no others' in the table, whatever their ids."""
+
+    def __init__(self, table: FileTable, offline: Offline, catalog: Catalog) -> None:
+        self._table, self._root = table, catalog.root
+        self._head = head = catalog.head
+        self._prefix = prefix = catalog.path + _SEPARATOR
+        self._volumes = {}
+        for number, known in catalog.volumes.items():
+            host = f"catalog:{head.id}:{number}"
+            volume = Volume(
+                f"{host}:{known.id}", "", host, 0, known.file_system, known.label, stable_inodes=True, offline=True
+            )
+            self._volumes[number] = volume
+            offline.volume_ids[table.enter_volume(volume)] = known.id
+        self._mounts = {n: Mount(volume, prefix, head.inside) for n, volume in self._volumes.items()}
+
+    def know(self, folder: object, volume: object, inside: object) -> bool:
+        """Return whether a folder can be taken: a failing disk may have written into its row."""
+        return (
+            isinstance(folder, bytes)
+            and isinstance(inside, bytes)
+            and volume in self._volumes
+            and b".." not in folder.split(b"/")
+        )
+
+    def place(self, folder: bytes) -> bytes:
+        """Return the path that a folder has in the table, a separator at its end."""
+        return self._prefix + folder.replace(b"/", _SEPARATOR)
+
+    def enter(self, folder: bytes, volume: int, inside: bytes) -> int:
+        """Return the index of a folder, on the mount of the root, or on its own where another volume begins."""
+        place, mount = self.place(folder), self._mounts[volume]
+        if inside != self._head.inside + folder:
+            mount = Mount(self._volumes[volume], place, inside)
+        return self._table.enter(place, mount, self._root)
+
+
+def _rows(connection: sqlite3.Connection, sizes: Collection[int] | None) -> Iterator[_Row]:
+    if sizes is None:
+        return connection.execute(_ALL + "ORDER BY files.folder")
+    connection.execute("PRAGMA temp_store = MEMORY")
+    connection.execute("CREATE TEMP TABLE wanted (size INTEGER PRIMARY KEY)")
+    connection.executemany("INSERT OR IGNORE INTO wanted VALUES (?)", ((size,) for size in sizes))
+    return connection.execute(f"{_ALL} WHERE size IN (SELECT size FROM temp.wanted) ORDER BY files.folder")  # noqa: S608 - constant
+
+
+def _is_whole(row: _Row) -> bool:
+    """Return whether a row can be taken: another program, or a failing disk, may have written into it."""
+    *_, name, size, modified_ns, inode, fingerprint, digest = row
+    return are_whole(name, size, modified_ns, inode, fingerprint, digest) and (not size or bool(fingerprint))
+
+
+def _add_folder(offline: Offline, table: FileTable, folder: int, rows: Sequence[_Row]) -> None:
+    """Append the files of one folder."""
+    first, inodes = len(table), [int(row[6]) for row in rows]
+    # names of one file must look alike, or somebody would open them to tell whether they are
+    stats = [[row[4] for row in rows], [int(row[5]) for row in rows], array("q", bytes(8 * len(rows))), inodes]
+    table.add_all(folder, [row[3] for row in rows], stats)
+    offline.fingerprints += b"".join([row[7] or bytes(16) for row in rows])
+    offline.digests += b"".join([row[8] or bytes(32) for row in rows])
+    offline.undigested.update(first + n for n, row in enumerate(rows) if not row[8])

@@ -1,0 +1,151 @@
+"""Writing the files of a folder into a catalog, folder by folder, and finding what it says of them.  Reads no file."""
+
+from __future__ import annotations
+
+import os
+import re
+import sqlite3
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import groupby
+from typing import NamedTuple, TypeGuard
+
+from dedupe.catalog.database import number
+from dedupe.files.table import FileTable
+
+_SEPARATOR = os.fsencode(os.sep)
+_NO_NAMES = (b"", b".", b"..")
+_NUMBER = re.compile(r"-?[0-9]{1,40}")
+_KNOWN = "SELECT name, size, modified_ns, changed_ns, inode, fingerprint, digest FROM files WHERE folder = ?"
+_PUT = "INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+
+
+class KnownRow(NamedTuple):
+    """What a catalog says of one file."""
+
+    size: int
+    modified_ns: int
+    changed_ns: int | None  # None where the file was not at rest
+    inode: int  # 0 where numbers do not stay with their files
+    fingerprint: bytes
+    digest: bytes  # empty where there is none
+
+
+class CatalogFolders:
+    """Folders of a table by the numbers that they have in a catalog.
+
+    Args:
+        connection: the catalog.
+        table: files of one root.
+        root: that they lie below, absolute.
+    """
+
+    def __init__(self, connection: sqlite3.Connection, table: FileTable, root: bytes) -> None:
+        self._connection = connection
+        self.table = table
+        self._prefix = os.path.join(root, b"")
+        self._volumes: dict[int, int] = {}
+
+    def path(self, folder: int) -> bytes:
+        """Return the path of a folder below the root, "/" between names and at its end; empty for the root."""
+        return self.table.folders[folder][len(self._prefix) :].replace(_SEPARATOR, b"/")
+
+    def below_root(self, path: bytes) -> bytes:
+        """Return an absolute path as one below the root, without a separator at its end; empty for the root."""
+        return path[len(self._prefix) :].replace(_SEPARATOR, b"/").rstrip(b"/")
+
+    def number(self, folder: int) -> int:
+        """Return the number of a folder, which is entered if it is new."""
+        path, inside = self.path(folder), self.table.mount_of(folder).relative(self.table.folders[folder])
+        volume = self._volume(self.table.volume_of(folder))
+        found = self._connection.execute("SELECT number FROM folders WHERE path = ?", (path,)).fetchone()
+        if found:
+            self._connection.execute(
+                "UPDATE folders SET volume = ?, inside = ? WHERE number = ?", (volume, inside, found[0])
+            )
+            return int(found[0])
+        cursor = self._connection.execute(
+            "INSERT INTO folders (path, volume, inside) VALUES (?, ?, ?)", (path, volume, inside)
+        )
+        return int(cursor.lastrowid or 0)
+
+    def _volume(self, volume: int) -> int:
+        if volume not in self._volumes:
+            told = self.table.volumes[volume]
+            row = (told.id, told.label, told.file_system)
+            found = self._connection.execute("SELECT number FROM volumes WHERE id = ?", row[:1]).fetchone()
+            if not found:
+                cursor = self._connection.execute("INSERT INTO volumes (id, label, file_system) VALUES (?, ?, ?)", row)
+                found = (cursor.lastrowid,)
+            self._volumes[volume] = int(found[0])
+        return self._volumes[volume]
+
+    def by_folder(self, members: Iterable[int]) -> Iterator[tuple[int, Sequence[int]]]:
+        """Yield files folder by folder, in the order of the paths of the folders."""
+        folder = self.table.folder
+        ordered = sorted(members, key=lambda i: (self.table.folders[folder[i]], folder[i]))
+        for _, same in groupby(ordered, key=lambda i: self.table.folders[folder[i]]):
+            some = array("I", same)
+            yield folder[some[0]], some
+
+    def known(self, folder: int) -> dict[bytes, KnownRow]:
+        """Return what the catalog says of the files of a folder, by their names."""
+        row = self._connection.execute("SELECT number FROM folders WHERE path = ?", (self.path(folder),)).fetchone()
+        return known_rows(self._connection, row[0]) if row else {}
+
+    def name(self, i: int) -> bytes:
+        """Return the name of a file in its folder."""
+        table = self.table
+        return bytes(table.names[table.ends[i - 1] if i else 0 : table.ends[i]])
+
+    def put(
+        self,
+        members: Iterable[int],
+        values_of: Callable[[int], tuple[bytes | None, bytes | None]],
+        is_settled: Callable[[int], bool],
+    ) -> None:
+        """Write what was learnt of files: fingerprint and digest of each, and whether it was at rest."""
+        table = self.table
+        for folder, some in self.by_folder(members):
+            at = self.number(folder)
+            rows = []
+            for i in some:
+                modified_ns, changed_ns = table.times(i)
+                changed = number(changed_ns) if is_settled(i) else None
+                stat = (table.size[i], number(modified_ns), changed, number(table.stable_inode_of(i)))
+                rows.append((at, self.name(i), *stat, *values_of(i)))
+            self._connection.executemany(_PUT, rows)
+
+
+def known_rows(connection: sqlite3.Connection, folder: int) -> dict[bytes, KnownRow]:
+    """Return what a catalog says of the files of a folder, by their names."""
+    found = {}
+    for name, size, modified_ns, changed_ns, inode, fingerprint, digest in connection.execute(_KNOWN, (folder,)):
+        if not are_whole(name, size, modified_ns, inode, fingerprint, digest) or not _is_number(changed_ns or 0):
+            continue
+        changed = None if changed_ns is None else int(changed_ns)
+        found[name] = KnownRow(size, int(modified_ns), changed, int(inode), fingerprint or b"", digest or b"")
+    return found
+
+
+def are_whole(
+    name: object, size: object, modified_ns: object, inode: object, fingerprint: object, digest: object
+) -> bool:
+    """Return whether the values of a row can be what was written: a failing disk may have changed them."""
+    return (
+        isinstance(name, bytes)
+        and b"/" not in name
+        and name not in _NO_NAMES
+        and isinstance(size, int)
+        and size >= 0
+        and _is_number(modified_ns)
+        and _is_number(inode)
+        and int(inode) >= 0
+        and (not fingerprint or (isinstance(fingerprint, bytes) and len(fingerprint) == 16))
+        and (not digest or (isinstance(digest, bytes) and len(digest) == 32))
+    )
+
+
+def _is_number(value: object) -> TypeGuard[int | str]:
+    """Return whether a value is a number as one is stored: as text where it is large."""
+    return isinstance(value, int) or (isinstance(value, str) and _NUMBER.fullmatch(value) is not None)

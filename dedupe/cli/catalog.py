@@ -1,0 +1,189 @@
+"""`dedupe catalog`: makes, updates, shows and verifies catalogs of disks.  Finds nothing itself."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from dedupe.cli import console, options, values
+from dedupe.cli.exits import EPILOG, Exit
+
+if TYPE_CHECKING:
+    from dedupe.config import ScanConfig
+    from dedupe.query.catalog_fill import Filled
+    from dedupe.result import Problem
+
+app = typer.Typer(
+    help="Keep what a disk holds in a file.",
+    no_args_is_help=True,
+    epilog=EPILOG,
+    add_completion=False,
+    rich_markup_mode=None,
+)
+
+_Path = Annotated[str, typer.Argument(metavar="PATH", help="The folder where the disk is mounted, or any other.")]
+_File = Annotated[str, typer.Argument(metavar="FILE", help="The catalog.")]
+_Output = Annotated[str, typer.Option(metavar="FILE", help="Where the catalog goes.")]
+_Quick = Annotated[
+    bool, typer.Option("--quick", help="Read no file whole: faster, and the answers are only probable ones.")
+]
+_DefaultExcludes = Annotated[
+    bool,
+    typer.Option(
+        "--default-excludes/--no-default-excludes",
+        help="Leave out recycle bins, snapshots and pseudo file systems.",
+    ),
+]
+_FIRST_PROBLEMS = 5
+
+
+def _config(
+    path: str, cache: str | None, jobs: int | None, *, default_excludes: bool, one_file_system: bool
+) -> ScanConfig:
+    """Return what takes part: all files of one folder, empty ones too."""
+    from dedupe.config import ScanConfig
+
+    values.refuse_empty("PATH", path)
+    return ScanConfig(
+        roots=values.roots([path]),
+        cache=cache,
+        jobs=jobs,
+        min_size=0,
+        default_excludes=default_excludes,
+        one_file_system=one_file_system,
+        own_files=(1, 2),
+    )
+
+
+@app.command(epilog=EPILOG)
+@console.guarded
+def create(
+    path: _Path,
+    output: _Output,
+    quick: _Quick = False,
+    cache: options.Cache = None,
+    no_cache: options.NoCache = False,
+    jobs: options.Jobs = None,
+    default_excludes: _DefaultExcludes = True,
+    one_file_system: options.OneFileSystem = False,
+    progress: options.Bars = None,
+    quiet: options.Quiet = False,
+) -> Exit:
+    """Make a catalog of a disk; one that was cut off is gone on with."""
+    from dedupe.query import catalog_fill
+
+    values.refuse_empty("--output", output)
+    kept = values.wanted_cache(cache, no_cache=no_cache)
+    config = _config(path, kept, jobs, default_excludes=default_excludes, one_file_system=one_file_system)
+    filled = catalog_fill.create(output, config, quick=quick, progress=console.bars(progress, quiet=quiet))
+    return _told(filled, quiet=quiet)
+
+
+@app.command(epilog=EPILOG)
+@console.guarded
+def update(
+    file: _File,
+    path: _Path,
+    cache: options.Cache = None,
+    no_cache: options.NoCache = False,
+    jobs: options.Jobs = None,
+    default_excludes: _DefaultExcludes = True,
+    one_file_system: options.OneFileSystem = False,
+    progress: options.Bars = None,
+    quiet: options.Quiet = False,
+) -> Exit:
+    """Bring a catalog up to date with its disk, reading only what changed."""
+    from dedupe.query import catalog_fill
+
+    values.refuse_empty("FILE", file)
+    kept = values.wanted_cache(cache, no_cache=no_cache)
+    config = _config(path, kept, jobs, default_excludes=default_excludes, one_file_system=one_file_system)
+    return _told(catalog_fill.update(file, config, progress=console.bars(progress, quiet=quiet)), quiet=quiet)
+
+
+def _told(filled: Filled, *, quiet: bool) -> Exit:
+    from dedupe.report.units import binary_size, counted
+
+    for note in filled.notes:
+        console.say(f"dedupe: {note}")
+    _tell_problems(filled.problems)
+    if not quiet:
+        counts = f"{filled.unchanged:,} unchanged, {filled.remembered:,} remembered, {filled.read:,} read"
+        gone = f", {filled.removed:,} replaced or gone" if filled.removed else ""
+        console.say(f"{counted(filled.files, 'file')}, {binary_size(filled.bytes)} in the catalog: {counts}{gone}.")
+    return Exit.INCOMPLETE if filled.problems else Exit.DONE
+
+
+def _tell_problems(problems: list[Problem]) -> None:
+    from dedupe.storage import display
+
+    for problem in problems[:_FIRST_PROBLEMS]:
+        console.say(f"{display.shown(problem.path)}: {problem.kind}, {problem.message}")
+    if len(problems) > _FIRST_PROBLEMS:
+        console.say(f"and {len(problems) - _FIRST_PROBLEMS:,} more that could not be read")
+
+
+@app.command(epilog=EPILOG)
+@console.guarded
+def info(file: _File) -> Exit:
+    """Tell what a catalog is of."""
+    from dedupe.catalog import database
+    from dedupe.report.units import binary_size, counted
+    from dedupe.storage import display
+
+    console.expect_output()
+    values.refuse_empty("FILE", file)
+    with database.closing(database.opened(file), file) as connection:
+        head = database.head_of(connection, file)
+        volumes = database.volumes_of(connection, file)
+        files, size = connection.execute("SELECT count(*), ifnull(sum(size), 0) FROM files").fetchone()
+    lines = [f"Folder: {display.shown(head.root)}"]
+    for volume in volumes.values():
+        label = f", {display.shown_text(volume.label)}" if volume.label else ""
+        lines.append(f"Volume: {display.shown_text(volume.id) or 'without a name'}{label}, {volume.file_system}")
+    lines += [
+        f"Capacity: {binary_size(head.capacity)}",
+        f"Holds: {counted(files, 'file')}, {binary_size(size)}",
+        f"Digests: {'none, made with --quick' if head.quick else head.algorithm}",
+        f"Made: {head.made}",
+        f"Updated: {head.updated}" if head.complete else "Updated: never finished",
+        f"Catalog: {binary_size(os.path.getsize(file))}, number {head.id}",
+    ]
+    console.write([(line + "\n").encode("utf-8", "backslashreplace") for line in lines])
+    return Exit.DONE
+
+
+@app.command(epilog=EPILOG)
+@console.guarded
+def verify(
+    file: _File,
+    path: _Path,
+    jobs: options.Jobs = None,
+    default_excludes: _DefaultExcludes = True,
+    one_file_system: options.OneFileSystem = False,
+    progress: options.Bars = None,
+    quiet: options.Quiet = False,
+) -> Exit:
+    """Read a disk and tell how it differs from its catalog."""
+    from dedupe.query.catalog_check import check
+    from dedupe.report.units import counted
+    from dedupe.storage import display
+
+    console.expect_output()
+    values.refuse_empty("FILE", file)
+    config = _config(path, None, jobs, default_excludes=default_excludes, one_file_system=one_file_system)
+    checked = check(file, config, progress=console.bars(progress, quiet=quiet))
+    for found in checked.differences:
+        now = f" -> {display.shown(found.now)}" if found.now else ""
+        line = f"{found.difference}: {display.shown(found.path)}{now}\n"
+        console.write([line.encode("utf-8", "backslashreplace")])
+    _tell_problems(checked.problems)
+    if not quiet:
+        how = ", by fingerprints only" if checked.quick else ""
+        differing = f"{len(checked.differences):,} different"
+        console.say(f"{counted(checked.same, 'file')} as in the catalog, {differing}{how}.")
+    if checked.differences:
+        return Exit.NO
+    return Exit.INCOMPLETE if checked.problems else Exit.DONE

@@ -1,0 +1,75 @@
+"""Which names of a group are redundant if one copy is kept.  Reads no file.
+
+Without rules the file that is kept is the first in the order of the report below the first root that has any.  Where
+only copies across roots are asked for, all that lies below its root stays with it.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from dedupe.result import File, Group, Proof
+
+if TYPE_CHECKING:
+    from dedupe.report.base import Staying
+
+
+@dataclass(frozen=True, slots=True)
+class Redundant:
+    """What of one group is kept, and what is not: its real names, links of one file after each other."""
+
+    keepers: Sequence[File]
+    files: Sequence[tuple[bytes, ...]]
+
+
+class Keepers:
+    """Tells what is redundant, group by group.
+
+    Args:
+        roots: of the result, in their order.
+        across: whether all copies below the keepers' roots stay.
+        staying: returns which files of a group stay, None where all do; without it one of the first root does.
+    """
+
+    def __init__(self, roots: Sequence[bytes], *, across: bool, staying: Staying | None = None) -> None:
+        self._roots = [root.rstrip(b"/\\") for root in roots]
+        self._across = across
+        self._staying = staying or _of_the_first_root
+
+    def redundant(self, group: Group) -> Redundant | None:
+        """Return what is redundant of a group; of files with a further name below a root that stays, nothing is.
+
+        None where all stay, or are away: what is offline is neither kept nor redundant.
+        """
+        here = [file for file in group.files if file.proof is not Proof.OFFLINE]
+        keepers = self._staying(replace(group, files=here)) if here else None
+        if not keepers:
+            return None
+        kept = {file.path for file in keepers}
+        others = [file for file in here if file.path not in kept]
+        if self._across:
+            stay = {self._root_of(file.path) for file in keepers}
+            others = [file for file in others if not stay & {self._root_of(name) for name in _all_names(file)}]
+        return Redundant(keepers, [(file.path, *file.links) for file in others])
+
+    def _root_of(self, path: bytes) -> int:
+        """Return the root that a name lies below, the innermost where roots lie in roots; -1 where none is."""
+        above = [(len(root), n) for n, root in enumerate(self._roots) if _lies_below(path, root)]
+        return max(above)[1] if above else -1
+
+
+def _of_the_first_root(group: Group) -> Sequence[File]:
+    return [min(group.files, key=lambda file: sys.maxsize if file.root is None else file.root)]
+
+
+def _all_names(file: File) -> tuple[bytes, ...]:
+    """Return all names that are gone with a file: mounted ones, and links that would lead nowhere, too."""
+    return (file.path, *file.links, *file.symlinks, *file.mounted)
+
+
+def _lies_below(path: bytes, root: bytes) -> bool:
+    return path == root or path.startswith((root + b"/", root + os.sep.encode()))

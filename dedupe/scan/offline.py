@@ -1,0 +1,123 @@
+"""Catalogs among the roots of a scan: their files join the table, and nothing of them is ever opened or looked at.
+
+A catalog's digest stands for a file as a remembered one does, but proves it only as it was when the catalog was made.
+"""
+
+from __future__ import annotations
+
+import os
+from array import array
+from collections.abc import Collection, Mapping
+
+from dedupe.catalog.offline import Offline
+from dedupe.config import Confirm, ScanConfig
+from dedupe.errors import UsageError
+from dedupe.files.classes import Classes
+from dedupe.files.table import FileTable
+from dedupe.result import Proof
+from dedupe.scan.confirm import Confirmed
+from dedupe.scan.list_files import Sets
+from dedupe.scan.recall import Known
+from dedupe.scan.session import Session
+from dedupe.storage import display
+from dedupe.storage.paths import outside
+from dedupe.walk.filters import Filters
+
+
+def add_catalogs(  # noqa: PLR0913 - the last two are for `missing`
+    session: Session,
+    config: ScanConfig,
+    table: FileTable,
+    roots: Mapping[int, bytes],
+    *,
+    catalogs: Collection[bytes],
+    sizes: Collection[int] | None = None,
+    offline: Offline | None = None,
+) -> Offline:
+    """Append the files of those roots that are catalogs.
+
+    Args:
+        session: the means.
+        config: what takes part.
+        table: that they are appended to.
+        roots: catalogs and others, by their numbers.
+        catalogs: those of them that are.
+        sizes: only files of these are wanted; None for all.
+        offline: takes what is known of them, beside what is known of others; None for none.
+
+    Raises:
+        UsageError: the scan is to prove what no catalog tells.
+        NothingUsableError: a catalog cannot be used.
+    """
+    offline = Offline() if offline is None else offline
+    if catalogs and config.confirm is not Confirm.SHA256:
+        name = display.text(outside(min(catalogs)))
+        raise UsageError(f"{name} is a catalog, which has digests by sha256 only: leave --confirm out.")
+    if catalogs:
+        from dedupe.catalog.covered import Covered  # most scans have none, and start sooner without
+        from dedupe.catalog.joining import add_catalog, catalog_at
+
+        with session.phase("catalogs"):
+            filters = Filters.of(config)
+            known = [catalog_at(root, number) for number, root in roots.items() if root in catalogs]
+            covered = Covered(volume.id for catalog in known for volume in catalog.volumes.values())
+            covered.take_live(table, roots)
+            # what two of them tell of, the one with digests tells, and then the newer one
+            known.sort(key=lambda catalog: (not catalog.head.quick, catalog.head.updated), reverse=True)
+            for catalog in known:
+                add_catalog(offline, table, catalog, _Rules(filters, catalog.path).takes_part, covered, sizes)
+    return offline
+
+
+class _Rules:
+    """What takes part of a catalog, by the rules of a walk."""
+
+    def __init__(self, filters: Filters, catalog: bytes) -> None:
+        self._filters = filters
+        self._entered = {os.path.join(catalog, b""): True}
+
+    def takes_part(self, folder: bytes, name: bytes, size: int) -> bool:
+        """Return whether a file takes part: by its size, its name, and the folders above it."""
+        filters = self._filters
+        return (
+            filters.min_size <= size <= filters.max_size
+            and self._enters(folder)
+            and (not filters.any_names or filters.of_file(folder, name) is None)
+        )
+
+    def _enters(self, folder: bytes) -> bool:
+        unknown = []  # no recursion: a path may be deeper than Python's stack
+        while folder not in self._entered:
+            unknown.append(folder)
+            folder = os.path.join(os.path.dirname(folder[:-1]), b"")
+        for below in reversed(unknown):
+            self._entered[below] = self._entered[folder] and self._filters.of_folder(below[:-1]) is None
+            folder = below
+        return self._entered[folder]
+
+
+def tell_known(offline: Offline, known: Known) -> None:
+    """Add what catalogs know of their files."""
+    if offline:
+        offline.tell(known.fingerprints, known.digests)
+
+
+def provable(offline: Offline, sets: Sets) -> Sets:
+    """Return the sets without files that nothing can prove equal: those of catalogs that have no digest."""
+    if not offline.undigested:
+        return sets
+    left = (array("I", (i for i in members if i not in offline.undigested)) for members in sets)
+    return [members for members in left if len(members) > 1]
+
+
+def tell_offline(offline: Offline, confirmed: Confirmed) -> None:
+    """Note in what was confirmed which files are of a catalog: not remembered ones, which can be looked at again."""
+    if not offline:
+        return
+    told = Classes()
+    for n, (digest, members) in enumerate(confirmed.classes):
+        proofs = confirmed.classes.proofs(n, n + 1)
+        proofs = [Proof.OFFLINE if offline.has(i) else proof for i, proof in zip(members, proofs, strict=True)]
+        told.append(digest, members, proofs)
+    confirmed.classes = told
+    confirmed.remembered = array("I", (i for i in confirmed.remembered if not offline.has(i)))

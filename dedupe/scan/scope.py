@@ -1,0 +1,70 @@
+"""Which equal files a scan is after: all, those that span roots or volumes, or those within one root.  Reads nothing.
+
+Sets that cannot become what is asked for are dropped as early as their sizes tell, so that they are never read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from dedupe.config import ScanConfig, Scope
+from dedupe.files.grouping import group_by_key
+from dedupe.files.groups import FurtherNames
+from dedupe.files.table import FileTable
+from dedupe.result import NameKind
+from dedupe.scan.list_files import Sets
+from dedupe.scan.unite import showing_mounts, without_views
+from dedupe.storage.opener import Opener
+
+
+def file_system_numbers(table: FileTable) -> list[int]:
+    """Return of each volume the first that goes with it when one is formatted, as subvolumes of one disk do."""
+    seen = table.volumes
+    return [next(n for n, first in enumerate(seen) if first is each or first.shares_file_system(each)) for each in seen]
+
+
+@dataclass(slots=True)
+class ScopeFilter:
+    """Decides by roots and volumes which sets of files take part."""
+
+    table: FileTable
+    scope: Scope = Scope.ALL
+    across_volumes: bool = False
+    further: FurtherNames = field(default_factory=dict)  # names of files, once they are known
+    numbers: Sequence[int] = ()  # of the file systems that the volumes are on, once they are asked for
+
+    @classmethod
+    def of(cls, config: ScanConfig, table: FileTable) -> ScopeFilter:
+        """Return what a configuration asks for."""
+        return cls(table, config.scope, config.across_volumes)
+
+    @property
+    def restricts(self) -> bool:
+        """Return whether anything is to be left out."""
+        return self.scope is Scope.ACROSS or self.across_volumes
+
+    def divide(self, sets: Sets, opener: Opener) -> Sets:
+        """Return sets of names divided by roots, where each root is looked at by itself."""
+        if self.scope is not Scope.WITHIN:
+            return sets
+        root_of, showing = self.table.root_of, showing_mounts(self.table)
+        own = (without_views(self.table, names, opener, showing) for names in sets)
+        return [part for names in own for part in group_by_key(names, lambda some: [root_of(i) for i in some])]
+
+    def take(self, sets: Sets) -> Sets:
+        """Return the sets of physical files that may hold what is asked for."""
+        return [members for members in sets if self.fits(members)] if self.restricts else sets
+
+    def fits(self, members: Sequence[int]) -> bool:
+        """Return whether physical files of equal content are what is asked for."""
+        if self.across_volumes:
+            numbers = self.numbers = self.numbers or file_system_numbers(self.table)
+            if len({numbers[self.table.volume[i]] for i in members}) < 2:
+                return False
+        return self.scope is not Scope.ACROSS or len(set().union(*map(self._roots, members))) > 1
+
+    def _roots(self, i: int) -> set[int]:
+        """Return the roots that have a physical file, by its hard links too: each of them keeps it."""
+        links = (other for other, kind in self.further.get(i, ()) if kind is NameKind.HARD_LINK)
+        return {self.table.root_of(i), *map(self.table.root_of, links)}

@@ -1,0 +1,1 @@
+"""Tests of dedupe.catalog and of what is done with catalogs."""
