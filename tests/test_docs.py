@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -11,12 +12,19 @@ from pathlib import Path
 import pytest
 import typer  # noqa: TID251 - asks the command line what it offers
 
+from dedupe.actions.apply import ActionName
+from dedupe.actions.held_back import Kind
+from dedupe.actions.journal import default_folder
+from dedupe.actions.rules import Then
 from dedupe.cli import app
 from dedupe.cli.exits import MEANINGS
 from dedupe.version import __version__
+from tests.actions.common import ON_LINUX, content, snapshot
+from tests.actions.test_at_the_terminal import answered_once
 from tests.conftest import need, write
 
 ROOT = Path(__file__).parent.parent
+GUIDE = ROOT / "dedupe/actions/guide.md"
 
 
 def options() -> list[tuple[str, str]]:
@@ -109,3 +117,51 @@ def test_the_changelog_knows_the_version() -> None:
     """The newest entry is the version that the program prints, or what comes after it."""
     headings = re.findall(r"^## \[?([^\]\s]+)", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE)
     assert __version__ in [h for h in headings if h.lower() != "unreleased"][:1]
+
+
+@pytest.mark.parametrize("word", [*(f"--{name}" for name in ActionName), *Kind, *Then, *map(str, map(int, MEANINGS))])
+def test_every_word_of_acting_is_in_its_guide(word: str) -> None:
+    """Actions, what is held back, what breaks ties, exit codes."""
+    assert re.search(rf"(?<![\w-]){re.escape(word)}(?![\w-])", GUIDE.read_text(encoding="utf-8"))
+
+
+def test_the_guide_knows_where_journals_lie(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By default, and where the variable is set."""
+    if sys.platform != "linux":
+        pytest.skip("acting is offered on Linux")
+    told = GUIDE.read_text(encoding="utf-8")
+    for variable, short in (("XDG_STATE_HOME", "$XDG_STATE_HOME"), ("HOME", "~")):
+        monkeypatch.setenv(variable, "/somewhere")
+        assert default_folder().replace("/somewhere", short) in told
+        monkeypatch.delenv(variable)
+
+
+def _commands(document: Path, heading: str) -> list[str]:
+    """Return the commands that a document shows below a heading."""
+    text = document.read_text(encoding="utf-8")
+    section = text[text.index(heading) :].split("\n## ")[0] if heading else text
+    return [line for block in re.findall(r"```sh\n(.*?)```", section, re.DOTALL) for line in block.splitlines()]
+
+
+@ON_LINUX
+@pytest.mark.parametrize(
+    ("document", "heading"),
+    [(ROOT / "README.md", "## And how do I get rid of them?"), (GUIDE, "")],
+    ids=["README", "guide"],
+)
+def test_the_commands_of_acting_work_as_they_stand(tmp_path: Path, document: Path, heading: str) -> None:
+    """One after the other, at a terminal, by someone who answers yes; what ends with an undo is as it was."""
+    folder, programs = tmp_path / "here", tmp_path / "programs"
+    for name in ("photos/a.jpg", "old disk/copy of a.jpg", "photos/song.mp3", "old disk/song.mp3"):
+        write(folder / name, content(name[-4:]))
+    write(programs / "dedupe", f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m dedupe "$@"\n'.encode()).chmod(0o755)
+    path = f"{programs}:{os.environ['PATH']}"
+    before, commands = snapshot(folder), _commands(document, heading)
+    assert len(commands) > 2
+    for command in commands:
+        code, said = answered_once(folder, b"yes\n", ["sh", "-c", command], PATH=path)
+        assert code == 0, (command, said)
+        if command == "dedupe undo":
+            assert {name: found for name, found in snapshot(folder).items() if name in before} == before
+        elif "--trash" in command and "--dry-run" not in command:
+            assert not list((folder / "old disk").iterdir()), said

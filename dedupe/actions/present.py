@@ -5,9 +5,9 @@ Looks at names only.  Opens nothing, changes nothing.
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
 
 from dedupe.actions import looks
 from dedupe.actions.bounds import Inside, misplaced
@@ -59,7 +59,7 @@ class GroupNow:
             self.spoilt.append(f"{display.shown(file.path)} {self._misplaced(names[0])}")
             return None
         try:
-            copy = _first_there(lasting, file.symlinks)
+            copy = _there(lasting, file.symlinks)
         except OSError as error:
             self.spoilt.append(f"{display.shown(lasting[0].path)}: {error.strerror}")
             return None
@@ -71,7 +71,7 @@ class GroupNow:
     def _victim(self, file: MarkedFile) -> Copy | None:
         names = [self._places.name(path) for path in file.real_names]
         try:
-            copy = _first_there(names, file.symlinks)
+            copy = _there(names, file.symlinks)
         except FileNotFoundError:
             self.already += [Refusal(name.path, "is gone") for name in names]
             return None
@@ -106,14 +106,25 @@ class GroupNow:
         return "has another size than in the report" if copy.seen.size != self.group.size else None
 
 
-def _first_there(names: Sequence[Name], symlinks: tuple[bytes, ...]) -> Copy:
-    """Return the file that names lead to, without the names before the first that is there.
+def _there(names: Sequence[Name], symlinks: tuple[bytes, ...]) -> Copy:
+    """Return the file that names lead to, without those that are gone.
 
     Raises:
-        FileNotFoundError: none is.
-        OSError: one cannot be looked at.
+        FileNotFoundError: all are.
+        OSError: the first that is there cannot be looked at.
     """
-    for n, name in enumerate(names[:-1]):
-        with suppress(FileNotFoundError, NotADirectoryError):
-            return Copy(tuple(names[n:]), looks.at(name.real), symlinks)
-    return Copy(tuple(names[-1:]), looks.at(names[-1].real), symlinks)
+    seen, found = None, []
+    for name in names:
+        try:
+            now = looks.at(name.real)
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        except OSError:
+            if seen is None:
+                raise
+        else:
+            seen = seen or now
+        found.append(name)
+    if seen is None:
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
+    return Copy(tuple(found), seen, symlinks)

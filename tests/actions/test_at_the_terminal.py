@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -28,11 +29,16 @@ def dedupe(folder: Path, *arguments: str) -> tuple[int, str]:
 
 def at_terminal(folder: Path, answer: bytes, *arguments: str) -> tuple[int, str]:
     """Run the program at a terminal, and answer when it asks."""
+    return answered_once(folder, answer, [sys.executable, "-m", "dedupe", *arguments])
+
+
+def answered_once(folder: Path, answer: bytes, command: Sequence[str], **environment: str) -> tuple[int, str]:
+    """Run a command at a terminal, and answer when it asks; return its exit code and all that it said."""
     import pty  # Windows has none
 
     ours, theirs = pty.openpty()
-    command = [sys.executable, "-m", "dedupe", *arguments]
-    with subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, cwd=folder) as running:
+    env = os.environ | environment
+    with subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, cwd=folder, env=env) as running:
         os.close(theirs)
         said, answered = b"", False
         try:

@@ -76,14 +76,19 @@ def test_a16_a_protected_backup_stays_for_nobody(cli: Cli, tmp_path: Path) -> No
     assert b"weekly.2/x lies in a snapshot" in done.stderr
 
 
-def test_a34_a_name_that_is_gone_hides_no_other_name_of_its_file(cli: Cli, tmp_path: Path) -> None:
-    """Of two names of a victim the first went by other means: the second is acted on all the same."""
+@pytest.mark.parametrize("gone", ["b", "c"])
+def test_a34_a_name_that_is_gone_hides_no_other_name_of_its_file(cli: Cli, tmp_path: Path, gone: str) -> None:
+    """Of two names of a victim one went by other means: the other is acted on all the same, and comes back."""
     top = tmp_path / "top"
     for name in ("keep/a", "b"):
         write(top / name, content("one"))
     os.link(top / "b", top / "c")
     _scanned(cli, top)
-    (top / "b").unlink()
+    (top / gone).unlink()
+    before = snapshot(top)
     done = cli("apply", "r.json", "--prefer", "top/keep", "--delete", "--yes")
-    assert (done.returncode, (top / "c").exists()) == (0, False), done.stderr
+    assert (done.returncode, sorted(os.listdir(top))) == (0, ["keep"]), done.stderr
+    assert b"1 name removed" in done.stderr
     assert b"Already done: 1 name" in done.stderr
+    assert cli("undo").returncode == 0
+    assert snapshot(top) == before

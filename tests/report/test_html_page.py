@@ -468,6 +468,32 @@ def test_the_page_says_what_to_do_with_the_marks(open_page: Any, tmp_path: Path)
     assert re.fullmatch(r"[\w.-]+", name)  # in no shell it needs quoting
 
 
+def test_the_command_that_the_page_names_acts_on_what_was_chosen(open_page: Any, tmp_path: Path) -> None:
+    """From a scan by the program, through the page, to the trash, and back: as a user does it, but for the question."""
+
+    def dedupe(*arguments: str) -> subprocess.CompletedProcess[bytes]:
+        command = [sys.executable, "-m", "dedupe", *arguments]
+        return subprocess.run(command, capture_output=True, check=False, cwd=tmp_path)
+
+    names = ("photos/a b.jpg", "photos/\u00e9.jpg", "old disk/a b.jpg", "old disk/it's.jpg")
+    for name in names:
+        path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(b"one" * 2000 if "a b" in name else b"two" * 2000)
+    assert dedupe("scan", "photos", "old disk", "--no-cache", "--output", "dups.html").returncode == 0
+    opened = open_page(tmp_path / "dups.html")
+    opened.rule("folder", str(tmp_path / "photos"))
+    with opened.page.expect_download() as waiting:
+        opened.page.click("#save")
+    waiting.value.save_as(tmp_path / waiting.value.suggested_filename)
+    _, *command = shlex.split(opened.text("#command"))
+    done = dedupe(*command, "--yes")
+    assert done.returncode == 0, done.stderr
+    assert [name for name in names if (tmp_path / name).exists()] == list(names[:2])
+    assert dedupe("undo").returncode == 0
+    assert all((tmp_path / name).exists() for name in names)
+
+
 def test_each_saved_file_has_a_name_of_its_own(open_page: Any) -> None:
     """A browser numbers a name that is taken, and then the command would act on the older marks."""
     opened = open_page(small())
