@@ -15,9 +15,9 @@ import typer  # noqa: TID251 - asks the command line what it offers
 from dedupe.actions.apply import ActionName
 from dedupe.actions.held_back import Kind
 from dedupe.actions.journal import default_folder
-from dedupe.actions.rules import Then
 from dedupe.cli import app
 from dedupe.cli.exits import MEANINGS
+from dedupe.config import Then
 from dedupe.version import __version__
 from tests.actions.common import ON_LINUX, content, snapshot
 from tests.actions.test_at_the_terminal import answered_once
