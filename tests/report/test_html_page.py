@@ -8,72 +8,27 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import importlib.util
 import json
 import os
 import re
 import shlex
-import shutil
 import struct
 import subprocess
 import sys
 import zlib
-from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 import pytest
 
-from dedupe.digests.base import BackendChoice
 from dedupe.report.base import Style
 from dedupe.report.html import render
-from dedupe.result import File, Group, GroupList, Problem, ProblemKind, Proof, ScanResult, Totals
-from tests.conftest import need
+from dedupe.result import Proof, ScanResult
+from tests.report.opened import group, scan_of, small
 
 MANY = 100_000
-FLAGS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
-NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 KINDS = ("jpg", "mp4", "flac", "pdf", "zip", "iso", "py", "")
-REFERENCE = "JSON.parse(JSON.stringify(Array.from({ length: 100000 }, (_, i) => ({ path: `/some/folder/${i}` }))));"
-REFERENCE_MS = 60  # on an ordinary machine that does nothing else
-DATES = (1_500_000_000, 1_700_000_000, 1_600_000_000)
-
-
-def group(number: int, *paths: bytes, size: int = 1000, links: tuple[bytes, ...] = ()) -> Group:
-    """Make a group whose copies have the dates of `DATES` in turn: the second is the newest, the first the oldest."""
-    files = [File(path, DATES[place % 3] * 10**9, 1, place, links=links) for place, path in enumerate(paths)]
-    return Group(number, size, "sha256", hashlib.sha256(b"%d" % number).digest(), files)
-
-
-def scan_of(*groups: Group, roots: tuple[bytes, ...] = (b"/data",), notes: tuple[str, ...] = ()) -> ScanResult:
-    """Make a result that holds `groups`."""
-    frees = sum(each.reclaimable_bytes for each in groups)
-    redundant = sum(max(each.copies - 1, 0) for each in groups)
-    totals = Totals(
-        files=9, bytes=frees * 3, groups=len(groups), redundant_files=redundant, reclaimable_bytes=frees, problems=1
-    )
-    return ScanResult(
-        version="0.1.0",
-        started="2026-01-02T03:04:05Z",
-        seconds=1.25,
-        roots=roots,
-        confirm="sha256",
-        backend=BackendChoice("hashlib", "the only one"),
-        totals=totals,
-        groups=GroupList(groups),
-        problems=[Problem(roots[0] + b"/x", ProblemKind.PERMISSION, "Permission denied")],
-        notes=notes,
-    )
 
 
 def many() -> ScanResult:
@@ -88,131 +43,6 @@ def many() -> ScanResult:
         size = (MANY - n) * 7919 % 10**6 + (MANY - n) * 1000
         groups.append(group(n + 1, *(path + name for path in paths), size=size))
     return scan_of(*groups)
-
-
-def small() -> ScanResult:
-    """Make a result of three groups in which each rule chooses another copy."""
-    return scan_of(
-        group(1, b"/data/a/long folder/film.mkv", b"/data/b/film.mkv", b"/data/c/x.mkv", size=3 * 2**30),
-        group(2, b"/data/a/song.flac", b"/data/b/song.flac", size=2**20, links=(b"/data/a/other name.flac",)),
-        group(3, b"/data/b/caf\xe9.txt", b"/data/b/sub/plain.txt", size=10),
-    )
-
-
-@dataclass
-class Opened:
-    """A page, and everything that it did which a report must not do."""
-
-    page: Any
-    path: Path
-    requests: list[str] = field(default_factory=list)
-    dialogs: list[str] = field(default_factory=list)
-    errors: list[str] = field(default_factory=list)
-
-    def text(self, selector: str) -> str:
-        """Return what a reader sees in an element."""
-        return str(self.page.inner_text(selector))
-
-    def until(self, selector: str, start: str) -> None:
-        """Wait until the text of an element starts so (the page's policy forbids Playwright's own evaluated waits)."""
-        self.page.locator(selector, has_text=re.compile("^" + re.escape(start))).wait_for()
-
-    def status(self) -> str:
-        """Return what the live region says of the filter."""
-        return self.text("#count")
-
-    def kept(self) -> list[str]:
-        """Return the paths that stay in the group that is shown."""
-        return list(self.page.locator(".copy:has(.keep:checked) .copy-name .path").all_inner_texts())
-
-    def names(self) -> list[str]:
-        """Return the names in the rows in sight, from the top."""
-        script = "rows => rows.filter(r => !r.hidden).sort((a, b) => a.dataset.place - b.dataset.place)"
-        return list(self.page.eval_on_selector_all(".row", script + ".map(r => r.querySelector('.file').textContent)"))
-
-    def rule(self, rule: str, folder: str = "") -> None:
-        """Apply a rule to the groups that are shown."""
-        self.page.select_option("#rule", rule)
-        if folder:
-            self.page.fill("#rule-folder", folder)
-        self.page.click("#apply")
-
-    def save(self, path: Path) -> dict[str, Any]:
-        """Save the marks and read them."""
-        with self.page.expect_download() as waiting:
-            self.page.click("#save")
-        waiting.value.save_as(path)
-        return dict(json.loads(path.read_text(encoding="utf-8")))
-
-    def seconds(self, action: str, done: str) -> float:
-        """Run `action` in the page until `done` is true and drawn; return the median of three runs.
-
-        Both are JavaScript; `n` counts the runs, and `done` is asked at every frame.  The time is that of a machine
-        which does `REFERENCE` in `REFERENCE_MS`: a slower or busier one is measured just before, and allowed for.
-        """
-        script = f"""async (n) => {{
-          const frame = () => new Promise(requestAnimationFrame);
-          await frame();
-          const start = performance.now();
-          {action};
-          while (!({done})) {{
-            if (performance.now() - start > 30000) throw new Error("never done");
-            await frame();
-          }}
-          await frame();
-          return performance.now() - start;
-        }}"""
-        reference = f"() => {{ const start = performance.now(); {REFERENCE} return performance.now() - start; }}"
-        slowness = max(1.0, self.page.evaluate(reference) / REFERENCE_MS)
-        return float(median(self.page.evaluate(script, n) for n in range(3))) / 1000 / slowness
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    """Start the system's Chromium, with a fresh profile."""
-    if sys.platform == "win32":
-        pytest.skip("the page is tried in the Chromium of a Linux system")
-    need(importlib.util.find_spec("playwright"), "Playwright's Python package is absent")
-    from playwright.sync_api import sync_playwright
-
-    program = os.environ.get("DEDUPE_CHROMIUM") or next(filter(None, map(shutil.which, NAMES)), None)
-    need(program, "Chromium is absent")
-    with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=program, args=FLAGS)
-        yield chromium
-        chromium.close()
-
-
-@pytest.fixture
-def open_page(browser: Any, tmp_path: Path) -> Iterator[Any]:
-    """Return a function that opens a result as a page, offline; whatever the page may not do fails the test."""
-    contexts = []
-    pages = []
-
-    def opened(scan: ScanResult | Path, *, harmless: str = "\0", **options: Any) -> Opened:
-        path = scan if isinstance(scan, Path) else tmp_path / "report.html"
-        if not isinstance(scan, Path):
-            path.write_bytes(b"".join(render(scan, Style())))
-        context = browser.new_context(**{"offline": True, "viewport": {"width": 1400, "height": 900}} | options)
-        contexts.append(context)
-        page = Opened(context.new_page(), path)
-        pages.append(page)
-        context.on("request", lambda request: page.requests.append(request.url))
-        page.page.on("dialog", lambda dialog: (page.dialogs.append(dialog.message), dialog.dismiss()))
-        page.page.on("pageerror", lambda error: page.errors.append(str(error)))
-        page.page.on("console", lambda line: page.errors.append(line.text) if harmless not in line.text else None)
-        page.page.goto(path.as_uri())
-        page.page.wait_for_selector("html.ready", state="attached")
-        return page
-
-    yield opened
-    for page in pages:
-        assert page.dialogs == []
-        assert page.errors == []
-        allowed = (page.path.as_uri(), "blob:", "data:", "file:///")
-        assert [url for url in page.requests if not url.startswith(allowed)] == []
-    for context in contexts:
-        context.close()
 
 
 @pytest.fixture(scope="module")
@@ -257,7 +87,7 @@ def test_every_action_on_100000_groups_is_soon_done(open_page: Any, large_report
     opened.page.click("#reset")
 
     said = "document.getElementById('said').textContent"
-    for rule in ("newest", "oldest", "shortest", "clear", "folder"):
+    for rule in ("newest", "oldest", "shortest", "clear", "outside", "clear", "folder"):
         folder = "document.getElementById('rule-folder').value = ['/data/photos', '/data/work/', '/data/backup'][n];"
         took[f"rule {rule}"] = opened.seconds(
             f"document.getElementById('said').textContent = ''; {choose.format('rule', repr(rule))}; {folder}"
@@ -287,6 +117,19 @@ def test_every_action_on_100000_groups_is_soon_done(open_page: Any, large_report
     assert opened.text("#said") == "Marks loaded for 100,000 groups."
     assert opened.save(tmp_path / "again.json")["groups"] == saved["groups"]
 
+    took["rule wanted"] = opened.seconds(
+        f"{said} = ''; {choose.format('rule', repr('wanted'))}; document.getElementById('apply').click()",
+        f"{said} !== ''",
+    )
+    assert opened.text("#said") == "Marked as wanted: 100,000 groups."
+    took["save the accepted list"] = opened.seconds("document.getElementById('save-accepted').click()", "true")
+    took["load the accepted list"] = opened.seconds(
+        "const given = new DataTransfer(); given.items.add(new File([window.saved], 'accepted.txt'));"
+        f"{said} = ''; const load = document.getElementById('load-accepted'); load.files = given.files;"
+        "load.dispatchEvent(new Event('change'))",
+        f"{said} !== ''",
+    )
+    assert opened.text("#said") == "100,000 groups of the list marked as wanted."
     opened.page.evaluate("document.getElementById('grid').focus()")
     press = "document.getElementById('grid').dispatchEvent(new KeyboardEvent('keydown', {{ key: {} }}))"
     took["key"] = opened.seconds(press.format("['End', 'Home', 'PageDown'][n]"), "true")
