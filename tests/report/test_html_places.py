@@ -105,7 +105,7 @@ def test_what_was_let_go_before_stays_so(open_page: Any, tmp_path: Path) -> None
     ("rule", "said"), [("outside", "1 group has nothing there that may go"), ("folder", "Chosen in 1 group.")]
 )
 def test_a_file_is_in_the_folder_of_each_of_its_names(open_page: Any, tmp_path: Path, rule: str, said: str) -> None:
-    """With a hard link inside it is kept, and with a hard link outside it does not go: all names of a file go together."""
+    """Kept with a hard link inside; not let go with a hard link outside: all names of a file go together."""
     both = group(1, b"/data/b/f", b"/data/c/f")
     first = both.files[0]._replace(links=(b"/data/a/f",))
     scan = scan_of(replace(both, files=[first, both.files[1]]), group(2, b"/data/a/g", b"/data/c/g", size=1))
@@ -119,7 +119,7 @@ def test_a_file_is_in_the_folder_of_each_of_its_names(open_page: Any, tmp_path: 
 
 
 def test_the_program_acts_on_a_folder_that_may_go(open_page: Any, tmp_path: Path) -> None:
-    """From a scan of two folders: by root to what both have, the second may go, and the program lets exactly that go."""
+    """From a scan of two folders: the second may go, and the program lets go exactly what the first has too."""
     for name in ("a/one", "b/one", "b/x/two", "b/y/two"):
         path = tmp_path / name
         path.parent.mkdir(exist_ok=True, parents=True)

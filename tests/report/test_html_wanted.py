@@ -53,7 +53,7 @@ def test_a_wanted_group_keeps_all_and_frees_nothing(open_page: Any) -> None:
     assert opened.kept() == []
     assert opened.text("#chosen") == "Chosen in 2 of 3 groups"
     assert opened.text("#chosen-size") == "1.0 MiB redundant"
-    assert opened.text("#wanted-count") == "1 wanted"
+    assert opened.text("#wanted-count") == "\u00b7 1 wanted"
     assert opened.status() == "All 3 groups, 1.0 MiB can be freed"
     assert opened.text(".row.wanted .state") == "wanted"
     assert opened.page.locator(".keep:enabled, #detail-rules button:enabled").count() == 0

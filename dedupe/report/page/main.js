@@ -117,7 +117,7 @@ function start(model) {
         ? "Nothing chosen yet"
         : `Chosen in ${COUNT.format(marks.chosen)} of ${countText(model.groups, "group", "groups")}`;
     byId("chosen-size").textContent = marks.chosen === 0 ? "all copies stay" : `${sizeText(marks.frees)} redundant`;
-    byId("wanted-count").textContent = marks.wantedCount === 0 ? "" : `${COUNT.format(marks.wantedCount)} wanted`;
+    byId("wanted-count").textContent = marks.wantedCount === 0 ? "" : `· ${COUNT.format(marks.wantedCount)} wanted`;
     drawCount();
     byId("save").disabled = marks.chosen === 0;
     byId("save-accepted").disabled = marks.wantedCount === 0 && marks.lines.length === 0;
