@@ -28,7 +28,10 @@ MAX_DATA = 128 << 20  # characters of JSON: a quarter of V8's longest string
 _BATCH = 64  # groups turned into JSON at once
 _EFFORT = 4  # of zlib: 6 takes 1.6 times as long for 2 % less
 
-_SCRIPTS = ("format.js", "data.js", "filter.js", "marks.js", "table.js", "space.js", "detail.js", "main.js")
+_SCRIPTS = (
+    *("format.js", "data.js", "filter.js", "marks.js", "accepted.js"),
+    *("table.js", "space.js", "detail.js", "files.js", "main.js"),
+)
 _LIBRARY = "d3-hierarchy"
 _PLACES: dict[Proof | None, int] = {None: -1, **{proof: place for place, proof in enumerate(Proof)}}
 _WINDOWS = re.compile(rb"[A-Za-z]:\\|\\\\")

@@ -41,7 +41,7 @@ function makeDetail(model, marks, { onChange }) {
     const number = file - model.first[current] + 1;
     const box = element("input", { type: "checkbox", checked: marks.keep[file] === 1, className: "keep" });
     box.dataset.file = String(file);
-    box.disabled = !isHere(model, file);
+    box.disabled = marks.wanted[current] === 1 || !isHere(model, file);
     const name = element(
       "label",
       { className: "copy-name" },
@@ -141,12 +141,25 @@ function makeDetail(model, marks, { onChange }) {
     const kept = marks.kept[current];
     const copies = model.here[current];
     const gone = copies - kept;
-    byId("choice").textContent =
-      kept === 0
+    const wanted = marks.wanted[current] === 1;
+    byId("choice").textContent = wanted
+      ? "Wanted: all copies stay, and none counts as redundant."
+      : kept === 0
         ? "Nothing chosen: all copies stay."
         : `${countText(kept, "copy stays", "copies stay")}; ${countText(gone, "copy is", "copies are")} redundant (${sizeText(gone * model.size[current])}).`;
     panel.classList.toggle("chosen", kept > 0);
-    for (const box of list.querySelectorAll("input.keep")) box.checked = marks.keep[Number(box.dataset.file)] === 1;
+    panel.classList.toggle("wanted", wanted);
+    byId("wanted").checked = wanted;
+    byId("wanted").disabled = !marks.canBeWanted(current);
+    byId("wanted-field").title = marks.canBeWanted(current)
+      ? ""
+      : "This group has no digest, by which a list could know it: scan with --confirm sha256.";
+    for (const button of byId("detail-rules").querySelectorAll("button")) button.disabled = wanted;
+    for (const box of list.querySelectorAll("input.keep")) {
+      const file = Number(box.dataset.file);
+      box.checked = marks.keep[file] === 1;
+      box.disabled = wanted || !isHere(model, file);
+    }
   }
 
   function show(g) {
@@ -172,6 +185,10 @@ function makeDetail(model, marks, { onChange }) {
   list.addEventListener("change", (event) => {
     if (!event.target.classList.contains("keep")) return;
     marks.toggle(current, Number(event.target.dataset.file));
+    onChange();
+  });
+  byId("wanted").addEventListener("change", () => {
+    marks.want([current], byId("wanted").checked);
     onChange();
   });
   byId("more").addEventListener("click", listMore);

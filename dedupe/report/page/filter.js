@@ -1,6 +1,30 @@
 // Which groups are shown, and in what order.  Knows the columns and the marks, and nothing of the page.
 
-const NO_FILTER = Object.freeze({ text: "", folder: -1, kind: -1, ending: null, least: 0, marks: "all" });
+const NO_FILTER = Object.freeze({
+  text: "",
+  folder: -1,
+  kind: -1,
+  ending: null,
+  least: 0,
+  marks: "all",
+  root: -1,
+  away: "all",
+});
+
+const MARKS_FIT = {
+  all: () => true,
+  unwanted: (_, wanted) => !wanted,
+  open: (kept, wanted) => kept === 0 && !wanted,
+  chosen: (kept) => kept > 0,
+  wanted: (_, wanted) => wanted,
+};
+
+const AWAY_FITS = {
+  all: () => true,
+  some: (here, copies) => here < copies,
+  only: (here) => here === 0,
+  none: (here, copies) => here === copies,
+};
 
 function makeFilter(model, marks) {
   let lowerPaths = null; // made at the first search: a quarter of a second for a million files
@@ -24,11 +48,11 @@ function makeFilter(model, marks) {
     const found = new Uint32Array(model.groups);
     let count = 0;
     for (let g = 0; g < model.groups; g += 1) {
-      if (model.size[g] < filter.least || !kindFits(filter, g) || !marksFit(filter, g)) continue;
-      if (inside !== null || lower !== null) {
+      if (model.size[g] < filter.least || !kindFits(filter, g) || !marksFit(filter, g) || !awayFits(filter, g)) continue;
+      if (inside !== null || lower !== null || filter.root >= 0) {
         let file = model.first[g];
         const end = model.first[g + 1];
-        while (file < end && !fileFits(file, inside, words, lower)) file += 1;
+        while (file < end && !fileFits(file, filter.root, inside, words, lower)) file += 1;
         if (file === end) continue;
       }
       found[count] = g;
@@ -39,8 +63,10 @@ function makeFilter(model, marks) {
 
   const kindFits = (filter, g) =>
     (filter.kind < 0 || model.kind[g] === filter.kind) && (filter.ending === null || model.ending[g] === filter.ending);
-  const marksFit = (filter, g) => filter.marks === "all" || (filter.marks === "chosen") === marks.kept[g] > 0;
-  const fileFits = (file, inside, words, lower) =>
+  const marksFit = (filter, g) => MARKS_FIT[filter.marks](marks.kept[g], marks.wanted[g] === 1);
+  const awayFits = (filter, g) => AWAY_FITS[filter.away](model.here[g], model.copies[g]);
+  const fileFits = (file, root, inside, words, lower) =>
+    (root < 0 || model.root[file] === root) &&
     (inside === null || inside[model.folder[file]] === 1) && words.every((word) => lower[file].includes(word));
 
   function nameRanks() {

@@ -1,6 +1,8 @@
 // Brings the parts together: what the reader does changes the filter or the marks, and everything drawn follows.
 
 const PRINTED = 500; // groups on paper; the print says so
+const FOLDER_RULES = new Set(["folder", "outside"]);
+const RULE_DONE = { clear: "Choice taken back in", wanted: "Marked as wanted:", unwanted: "No longer wanted:" };
 
 function start(model) {
   const marks = makeMarks(model);
@@ -31,14 +33,18 @@ function start(model) {
     shown = filterer.shown(filter, sort.key, sort.down);
     table.sortedBy(sort.key, sort.down);
     table.show(shown, { keep: detail.current() });
-    const frees = shown.reduce((sum, g) => sum + model.frees[g], 0);
+    drawCount();
+    byId("apply").textContent = `Apply to ${countText(shown.length, "shown group", "shown groups")}`;
+    byId("apply").disabled = shown.length === 0;
+    drawChips();
+  }
+
+  function drawCount() {
+    const frees = shown.reduce((sum, g) => sum + (marks.wanted[g] === 1 ? 0 : model.frees[g]), 0);
     byId("count").textContent =
       shown.length === model.groups
         ? `All ${countText(model.groups, "group", "groups")}, ${sizeText(frees)} can be freed`
         : `${COUNT.format(shown.length)} of ${countText(model.groups, "group", "groups")}, ${sizeText(frees)} can be freed`;
-    byId("apply").textContent = `Apply to ${countText(shown.length, "shown group", "shown groups")}`;
-    byId("apply").disabled = shown.length === 0;
-    drawChips();
   }
 
   function narrow(change) {
@@ -79,6 +85,8 @@ function start(model) {
     byId("search").value = "";
     byId("least").value = "0";
     byId("marked").value = "all";
+    byId("root").value = "-1";
+    byId("away").value = "all";
     space.home();
     narrow(NO_FILTER);
   }
@@ -92,6 +100,11 @@ function start(model) {
   byId("kind").addEventListener("change", () => narrow({ kind: Number(byId("kind").value), ending: null }));
   byId("least").addEventListener("change", () => narrow({ least: Number(byId("least").value) }));
   byId("marked").addEventListener("change", () => narrow({ marks: byId("marked").value }));
+  byId("root").append(...model.roots.map((root, i) => element("option", { text: shownName(root), value: String(i) })));
+  byId("root").addEventListener("change", () => narrow({ root: Number(byId("root").value) }));
+  byId("root-field").hidden = model.roots.length < 2;
+  byId("away").addEventListener("change", () => narrow({ away: byId("away").value }));
+  byId("away-field").hidden = model.here.every((here, g) => here === model.copies[g]);
   byId("reset").addEventListener("click", resetFilter);
 
   // --- marks
@@ -104,64 +117,44 @@ function start(model) {
         ? "Nothing chosen yet"
         : `Chosen in ${COUNT.format(marks.chosen)} of ${countText(model.groups, "group", "groups")}`;
     byId("chosen-size").textContent = marks.chosen === 0 ? "all copies stay" : `${sizeText(marks.frees)} redundant`;
+    byId("wanted-count").textContent = marks.wantedCount === 0 ? "" : `· ${COUNT.format(marks.wantedCount)} wanted`;
+    drawCount();
     byId("save").disabled = marks.chosen === 0;
+    byId("save-accepted").disabled = marks.wantedCount === 0 && marks.lines.length === 0;
     byId("undo").disabled = marks.before === null;
   }
 
   function applyRule() {
     const rule = byId("rule").value;
-    const folder = rule === "folder" ? folderNamed(model, byId("rule-folder").value) : -1;
-    byId("rule-folder").setAttribute("aria-invalid", String(rule === "folder" && folder < 0));
-    if (rule === "folder" && folder < 0) {
+    const named = FOLDER_RULES.has(rule);
+    const folder = named ? folderNamed(model, byId("rule-folder").value) : -1;
+    byId("rule-folder").setAttribute("aria-invalid", String(named && folder < 0));
+    if (named && folder < 0) {
       say("No copy lies in a folder of that name; write its whole path.");
       byId("rule-folder").focus();
       return;
     }
     const decided = marks.apply(shown, rule, folder);
-    const left = shown.length - decided;
     marksChanged();
-    say(
-      rule === "clear"
-        ? `Choice taken back in ${countText(decided, "group", "groups")}.`
-        : `Chosen in ${countText(decided, "group", "groups")}${left > 0 ? `; ${countText(left, "group has", "groups have")} no copy there and stayed as before` : ""}.`,
-    );
+    say(ruleText(rule, decided, shown));
   }
 
-  // Paths of Windows: nothing acts on files there yet.
-  const onWindows = [...model.roots.map(shownName), ...model.folderPath.slice(0, 1)].some((path) =>
-    /^([A-Za-z]:|\\\\)/.test(path),
-  );
-
-  function save() {
-    // A name of its own for each: where one is taken browsers add a number, and the command would act on the older file.
-    const name = `dedupe-marks-${new Date().toISOString().replace(/\D/g, "")}.json`;
-    const href = URL.createObjectURL(new Blob(marks.written(), { type: "application/json" }));
-    element("a", { href, download: name }).click();
-    setTimeout(() => URL.revokeObjectURL(href), 60_000); // the browser may still be reading it
-    marks.saved = true;
-    say(`Marks of ${countText(marks.chosen, "group", "groups")} given to the browser to save.`);
-    byId("command").textContent = `dedupe apply ${name} --trash`; // one click selects it whole
-    byId(onWindows ? "elsewhere" : "next").hidden = false;
-  }
-
-  async function load() {
-    const [file] = byId("load").files;
-    if (file === undefined) return;
-    try {
-      const { decided, foreign } = marks.read(await file.text());
-      marks.saved = true;
-      marksChanged();
-      say(
-        `Marks loaded for ${countText(decided, "group", "groups")}${foreign > 0 ? `; ${COUNT.format(foreign)} fit no group of this page and were left out` : ""}.`,
-      );
-    } catch (error) {
-      say(`That file holds no marks of dedupe: ${error.message}`);
-    }
-    byId("load").value = "";
+  function ruleText(rule, decided, groups) {
+    const done = RULE_DONE[rule] ?? "Chosen in";
+    const aside = rule.endsWith("wanted");
+    const wanted = aside ? 0 : groups.reduce((sum, g) => sum + marks.wanted[g], 0);
+    const left = groups.length - decided - wanted;
+    const why = aside ? ["has no digest", "have no digest"] : ["has no copy there", "have no copy there"];
+    const whyNot = rule === "outside" ? ["has nothing there that may go", "have nothing there that may go"] : why;
+    const reasons = [
+      left > 0 ? `${countText(left, ...whyNot.map((text, i) => `${i ? "groups" : "group"} ${text}`))} and stayed as before` : "",
+      wanted > 0 ? `${countText(wanted, "group is", "groups are")} wanted and stayed whole` : "",
+    ];
+    return `${[`${done} ${countText(decided, "group", "groups")}`, ...reasons].filter((text) => text !== "").join("; ")}.`;
   }
 
   byId("rule").addEventListener("change", () => {
-    byId("rule-folder-field").hidden = byId("rule").value !== "folder";
+    byId("rule-folder-field").hidden = !FOLDER_RULES.has(byId("rule").value);
     if (filter.folder >= 0 && byId("rule-folder").value === "")
       byId("rule-folder").value = model.folderPath[filter.folder];
   });
@@ -169,15 +162,14 @@ function start(model) {
     event.preventDefault();
     applyRule();
   });
-  byId("save").addEventListener("click", save);
-  byId("load").addEventListener("change", load);
+  makeFiles(model, marks, { say, changed: marksChanged });
   byId("undo").addEventListener("click", () => {
     marks.undo();
     marksChanged();
     say("Last change of the marks undone.");
   });
   window.addEventListener("beforeunload", (event) => {
-    if (!marks.saved && marks.chosen > 0) event.preventDefault();
+    if ((!marks.saved && marks.chosen > 0) || (!marks.wantedSaved && marks.wantedCount > 0)) event.preventDefault();
   });
 
   // --- keys
@@ -194,6 +186,7 @@ function start(model) {
     const rule = { n: "newest", o: "oldest", s: "shortest", Backspace: "clear", Delete: "clear" }[key];
     if (rule !== undefined) marks.apply([g], rule);
     else if (/^[1-9]$/.test(key) && Number(key) <= model.copies[g]) marks.only(g, model.first[g] + Number(key) - 1);
+    else if (key === "w" && marks.canBeWanted(g)) marks.want([g], marks.wanted[g] === 0);
     else if (key === "u") marks.undo();
     else if (key === "/") byId("search").focus();
     else return false;
@@ -243,7 +236,7 @@ function printedGroup(model, marks, g) {
     const state = marks.kept[g] === 0 ? "" : marks.keep[file] === 1 ? "keep: " : "redundant: ";
     list.append(element("li", { text: state + pathText(model, file) }));
   }
-  const title = `${countText(model.copies[g], "copy", "copies")} of ${sizeText(model.size[g])}, ${sizeText(model.frees[g])} can be freed`;
+  const title = `${countText(model.copies[g], "copy", "copies")} of ${sizeText(model.size[g])}, ${marks.wanted[g] === 1 ? "wanted" : `${sizeText(model.frees[g])} can be freed`}`;
   return element("section", { className: "printed" }, element("h3", { text: title }), list);
 }
 

@@ -1,4 +1,5 @@
 // Which copies stay, as chosen by hand or by a rule.  A group without a choice keeps all; a group with one keeps at least one.
+// A wanted group keeps all on purpose: it has no choice, and no rule gives it one.
 
 const MARKS_KEYS = { "hard link": "links", "symbolic link": "symlinks", mounted: "mounted" };
 const MARKS_SCHEMA = "dedupe-marks/1";
@@ -9,7 +10,11 @@ function makeMarks(model) {
     kept: new Uint32Array(model.groups), // copies that stay; 0: nothing chosen, so all stay
     chosen: 0,
     frees: 0,
+    wanted: new Uint8Array(model.groups),
+    wantedCount: 0,
+    lines: [], // of the loaded lists of wanted duplicates: [line, groups that it names here]; replaced, never changed
     saved: true,
+    wantedSaved: true,
     before: null,
   };
 
@@ -18,7 +23,9 @@ function makeMarks(model) {
   function count() {
     marks.chosen = 0;
     marks.frees = 0;
+    marks.wantedCount = 0;
     for (let g = 0; g < model.groups; g += 1) {
+      marks.wantedCount += marks.wanted[g];
       if (marks.kept[g] === 0) continue;
       marks.chosen += 1;
       marks.frees += model.size[g] * (model.here[g] - marks.kept[g]);
@@ -27,7 +34,8 @@ function makeMarks(model) {
 
   // Every change runs in here: it can be undone once, and the sums follow.
   function change(action) {
-    marks.before = { keep: marks.keep.slice(), kept: marks.kept.slice() };
+    const { keep, kept, wanted, lines } = marks;
+    marks.before = { keep: keep.slice(), kept: kept.slice(), wanted: wanted.slice(), lines };
     marks.saved = false;
     const answer = action();
     count();
@@ -35,7 +43,7 @@ function makeMarks(model) {
   }
 
   function only(g, file) {
-    if (file < 0 || !isHere(model, file)) return; // what a catalog tells of can be neither kept nor let go
+    if (file < 0 || marks.wanted[g] === 1 || !isHere(model, file)) return; // what a catalog tells of can be neither kept nor let go
     const [start, end] = span(g);
     marks.keep.fill(0, start, end);
     marks.keep[file] = 1;
@@ -47,9 +55,29 @@ function makeMarks(model) {
     marks.kept[g] = 0;
   }
 
+  // Only a group with a digest can be wanted: the list has nothing else to know it by.
+  const canBeWanted = (g) => Boolean(model.digest[g]);
+
+  function setWanted(groups, wanted) {
+    const able = groups.filter(canBeWanted);
+    for (const g of able) {
+      if (wanted) clearGroup(g);
+      marks.wanted[g] = wanted ? 1 : 0;
+    }
+    return able.length;
+  }
+
+  function want(groups, wanted, lines = marks.lines) {
+    return change(() => {
+      marks.wantedSaved = false;
+      marks.lines = lines;
+      return setWanted(groups, wanted);
+    });
+  }
+
   // Keep or let go one copy.  Letting go the last one leaves the group without a choice: all its copies stay.
   function toggle(g, file) {
-    if (!isHere(model, file)) return;
+    if (marks.wanted[g] === 1 || !isHere(model, file)) return;
     change(() => {
       marks.kept[g] += marks.keep[file] === 1 ? -1 : 1;
       marks.keep[file] = 1 - marks.keep[file];
@@ -72,23 +100,46 @@ function makeMarks(model) {
 
   // Apply a rule to `groups`; return how many it could decide.  Inside a folder every copy stays, as none is better.
   function apply(groups, rule, folder = -1) {
+    if (rule === "wanted" || rule === "unwanted") return want(groups, rule === "wanted");
+    const free = groups.filter((g) => marks.wanted[g] === 0);
     return change(() => {
-      if (rule === "clear") groups.forEach(clearGroup);
-      else if (rule === "folder") return inFolder(groups, below(model, folder));
-      else groups.forEach((g) => only(g, best(g, RULES[rule])));
-      return groups.length;
+      if (rule === "clear") free.forEach(clearGroup);
+      else if (rule === "folder") return decide(free, staysInFolder(below(model, folder)), () => true);
+      else if (rule === "outside") return decide(free, staysOutside(below(model, folder)), letsGo);
+      else free.forEach((g) => only(g, best(g, RULES[rule])));
+      return free.length;
     });
   }
 
-  function inFolder(groups, inside) {
+  const isInside = (inside, folder) => folder >= 0 && inside[folder] === 1;
+  const otherNames = (file, isMeant) => (model.links.get(file) ?? []).filter(([, , kind]) => isMeant(model.kinds[kind]));
+
+  // A file with one of its real names in the folder is in it.
+  const staysInFolder = (inside) => (file) =>
+    isInside(inside, model.folder[file]) ||
+    otherNames(file, (kind) => kind !== "symbolic link").some(([folder]) => isInside(inside, folder));
+
+  // Only a file with all of its names in the folder goes; what was let go before stays so.
+  const staysOutside = (inside) => (file, g) =>
+    (marks.kept[g] === 0 || marks.keep[file] === 1) &&
+    !(
+      isInside(inside, model.folder[file]) &&
+      otherNames(file, (kind) => kind === "hard link").every(([folder]) => isInside(inside, folder))
+    );
+
+  const letsGo = (g, kept) => kept < (marks.kept[g] || model.here[g]);
+
+  // Let a rule for each copy decide; where it would keep none, or does not fit, the group stays as it was.
+  function decide(groups, stays, fits) {
     let decided = 0;
     for (const g of groups) {
       const [start, end] = span(g);
-      let kept = 0;
-      const stays = (file) => (isHere(model, file) ? inside[model.folder[file]] : 0);
-      for (let file = start; file < end; file += 1) kept += stays(file);
-      if (kept === 0) continue;
-      for (let file = start; file < end; file += 1) marks.keep[file] = stays(file);
+      const keep = Uint8Array.from({ length: end - start }, (_, i) =>
+        isHere(model, start + i) && stays(start + i, g) ? 1 : 0,
+      );
+      const kept = keep.reduce((sum, each) => sum + each, 0);
+      if (kept === 0 || !fits(g, kept)) continue;
+      marks.keep.set(keep, start);
       marks.kept[g] = kept;
       decided += 1;
     }
@@ -97,7 +148,7 @@ function makeMarks(model) {
 
   function undo() {
     if (marks.before === null) return false;
-    Object.assign(marks, marks.before, { before: null, saved: false });
+    Object.assign(marks, marks.before, { before: null, saved: false, wantedSaved: false });
     count();
     return true;
   }
@@ -151,7 +202,8 @@ function makeMarks(model) {
     return record;
   }
 
-  // Take in a marks file in place of all marks.  Return how many groups it decided here, and how many fit nothing here.
+  // Take in a marks file in place of all marks.  Return how many groups it decided here, how many fit nothing here, and how
+  // many stayed whole because they are wanted.
   function read(text) {
     const data = JSON.parse(text);
     if (data?.schema !== MARKS_SCHEMA || !Array.isArray(data.groups)) throw new Error(`no ${MARKS_SCHEMA} file`);
@@ -160,10 +212,10 @@ function makeMarks(model) {
     return change(() => {
       marks.keep.fill(0);
       marks.kept.fill(0);
-      const decided = data.groups.filter((record) =>
-        readGroupMarks(record, places.get(record?.digest ?? record?.id)),
-      ).length;
-      return { decided, foreign: data.groups.length - decided };
+      const placeOf = (record) => places.get(record?.digest ?? record?.id);
+      const free = data.groups.filter((record) => marks.wanted[placeOf(record)] !== 1);
+      const decided = free.filter((record) => readGroupMarks(record, placeOf(record))).length;
+      return { decided, foreign: free.length - decided, wanted: data.groups.length - free.length };
     });
   }
 
@@ -215,5 +267,6 @@ function makeMarks(model) {
     return named > 0;
   }
 
-  return Object.assign(marks, { toggle, only: (g, file) => change(() => only(g, file)), apply, undo, written, read });
+  const onlyOne = (g, file) => change(() => only(g, file));
+  return Object.assign(marks, { toggle, only: onlyOne, apply, want, canBeWanted, undo, written, read });
 }

@@ -60,14 +60,16 @@ function makeTable(model, marks, { onActive, onOpen, onKey, onSort }) {
     row.setAttribute("aria-selected", String(place === active));
     row.dataset.place = String(place);
     const kept = marks.kept[g];
-    cells.state.textContent = kept === 0 ? "" : `keeps ${kept}`;
-    cells.state.className = kept === 0 ? "state open" : "state chosen";
+    const wanted = marks.wanted[g] === 1;
+    row.classList.toggle("wanted", wanted);
+    cells.state.textContent = wanted ? "wanted" : kept === 0 ? "" : `keeps ${kept}`;
+    cells.state.className = wanted ? "state" : kept === 0 ? "state open" : "state chosen";
     slot.name.textContent = model.name[file];
     slot.folder.textContent = folderText(model, model.folder[file]);
     cells.kind.textContent = model.ending[g] === "" ? KINDS[model.kind[g]] : model.ending[g];
     cells.copies.textContent = COUNT.format(model.copies[g]);
     cells.size.textContent = sizeText(model.size[g]);
-    cells.frees.textContent = sizeText(model.frees[g]);
+    cells.frees.textContent = wanted ? "–" : sizeText(model.frees[g]);
     cells.newest.textContent = timeText(model.newest[g], false);
   }
 
