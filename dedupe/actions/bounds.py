@@ -16,29 +16,11 @@ from contextlib import suppress
 from dedupe.actions.marks import Rule
 from dedupe.errors import UsageError
 from dedupe.storage import display, file_systems, volumes
+from dedupe.storage.lasting import IN_SNAPSHOT
 from dedupe.storage.paths import absolute
 
 if sys.platform == "linux":
     from dedupe.storage import linux_flags
-
-_TRASH = re.compile(
-    rb"\$recycle\.bin|recycler|recycled|\.trash|\.trash-\d+|\.trashes|#recycle|@recycle|\.recycle[rd]?|\.recyclebin"
-    rb"|\.recycle\.bin|files_(trashbin|versions)|\.dtrash|\.stversions|\.dropbox\.cache|\.trashbox",
-    # of Samba, Unraid, Nextcloud, digiKam, Syncthing, Dropbox, phones
-    re.IGNORECASE,
-)
-_SNAPSHOT = re.compile(
-    rb"\.snapshots?|\.snaps?|\.zfs|~snapshot|[#@.]snapshot|@recently-snapshot|@gmt-[\d.-]+"  # of file systems
-    rb"|(hourly|daily|weekly|monthly|yearly|alpha|beta|gamma|delta)\.\d+|_delete\.\d+"  # rsnapshot
-    rb"|timeshift(-btrfs)?|[._]?btrbk[_-]snap\w*|backups\.backupdb|\.mobilebackups|com\.apple\.timemachine\.\w+",
-    re.IGNORECASE,
-)
-_EMPTIED = re.compile(
-    rb"lost\+found|found\.\d{3}|windows\.old|\$windows\.~\w+|system volume information", re.IGNORECASE
-)
-_TRASHES_WITHIN = re.compile(rb"/trash/files/|/\.sync/archive/", re.IGNORECASE)  # of desktops, Resilio
-_SNAPSHOTS_WITHIN = re.compile(rb"/backintime/([^/]+/){3}\d{8}-\d{6}-\d+/", re.IGNORECASE)  # Back In Time
-_REMOVED = re.compile(rb"\.trashed-\d+-.*|\.nfs[0-9a-f]{16,}|\.fuse_hidden[0-9a-f]{8,}", re.DOTALL)
 
 
 class Inside:
@@ -105,32 +87,6 @@ class Rules:
         return None
 
 
-def out_of_the_way(folder: bytes) -> str | None:
-    """Return why a file in a folder is no copy to count on, or None."""
-    folder = folder.replace(b"\\", b"/")
-    for part in folder.split(b"/"):
-        if _TRASH.fullmatch(part):
-            return _IN_TRASH
-        if _SNAPSHOT.fullmatch(part):
-            return _IN_SNAPSHOT
-        if _EMPTIED.fullmatch(part):
-            return f"lies in {display.shown(part)}, which is emptied by the system or by a repair of the disk"
-    if _TRASHES_WITHIN.search(folder + b"/"):
-        return _IN_TRASH
-    return _IN_SNAPSHOT if _SNAPSHOTS_WITHIN.search(folder + b"/") else None
-
-
-def removed_already(name: bytes) -> str | None:
-    """Return why a file by its own name is one that was removed, and is there for a while only; or None."""
-    return "was removed already, and is kept for a while only" if _REMOVED.fullmatch(name) else None
-
-
-def misplaced(path: bytes) -> str | None:
-    """Return why a file by a path is neither a copy to count on nor one that goes, or None."""
-    folder, name = os.path.split(path)
-    return out_of_the_way(folder) or removed_already(name)
-
-
 class Passing:
     """Volumes whose files do not last: those in memory, and snapshots that somebody will remove."""
 
@@ -166,12 +122,11 @@ class Passing:
                     return "lies in a snapshot, or another subvolume that is read-only"
                 # what is mounted by itself is in use: systems run from a snapshot after a rollback
                 if linux_flags.is_snapshot_subvolume(folder) and _top(folder, device) not in volumes.points():
-                    return _IN_SNAPSHOT
+                    return IN_SNAPSHOT
         return ""
 
 
 _IN_MEMORY = "lies in memory: a restart removes it"
-_IN_TRASH, _IN_SNAPSHOT = "lies in a trash", "lies in a snapshot"
 
 
 def _top(folder: bytes, device: int) -> bytes:

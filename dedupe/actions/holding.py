@@ -14,10 +14,10 @@ from typing import TypeAlias
 
 from dedupe.actions import looks, permits
 from dedupe.actions.aliases import Seen
-from dedupe.actions.bounds import out_of_the_way
 from dedupe.actions.copies import Copy, Name
 from dedupe.actions.looks import Look
 from dedupe.storage import lease
+from dedupe.storage.lasting import out_of_the_way
 from dedupe.storage.opening import open_folder, open_nofollow
 
 if sys.platform == "win32":

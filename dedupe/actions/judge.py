@@ -13,11 +13,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache
 
-from dedupe.actions.bounds import misplaced
 from dedupe.config import Rules, Then
 from dedupe.errors import UsageError
 from dedupe.result import File, Group, Proof, ScanResult
 from dedupe.storage import display
+from dedupe.storage.lasting import lasts
 from dedupe.storage.paths import absolute, outside
 
 
@@ -57,7 +57,7 @@ class Judge:
             return must
         left = counted or list(group.files)  # what lies in a trash or snapshot stays for no other
         for preferred in self._prefer:
-            left = [file for file in left if preferred.holds_any(file.names)] or left
+            left = [file for file in left if preferred.holds_any((*_entries(file), *file.mounted))] or left
         for choose in self._then:
             best = min(map(choose, left))
             left = [file for file in left if choose(file) == best]
@@ -145,8 +145,7 @@ def _entries(file: File) -> tuple[bytes, ...]:
 
 
 def _may_count(file: File) -> bool:
-    """Return whether a file may be the copy that stays: by one of its names it lies in no trash or snapshot."""
-    return not all(map(misplaced, _entries(file)))
+    return lasts(_entries(file))
 
 
 def _ended(folder: bytes) -> bytes:

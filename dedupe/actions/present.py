@@ -10,12 +10,13 @@ import os
 from collections.abc import Iterable, Sequence
 
 from dedupe.actions import looks
-from dedupe.actions.bounds import Inside, misplaced
+from dedupe.actions.bounds import Inside
 from dedupe.actions.copies import Copy, Name
 from dedupe.actions.marks import MarkedFile, MarkedGroup
 from dedupe.actions.tally import Refusal
 from dedupe.actions.words import said
 from dedupe.storage import display
+from dedupe.storage.lasting import misplaced
 from dedupe.storage.paths import absolute
 
 

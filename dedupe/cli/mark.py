@@ -55,6 +55,11 @@ def mark(
     from dedupe.report.read.loader import load_report
     from dedupe.report.units import counted
 
+    values.refuse_empty("--output", output)
+    if accept is not None:
+        values.refuse_empty("--accept", accept)
+        if output != "-":
+            raise UsageError("--accept writes a list and no marks: give it without --output.")
     wanted = rule_options.rules_of(protect, protect_name, only_in, prefer, then)
     data = rule_options.content(saved)
     if marks.is_marks(data):
@@ -91,23 +96,36 @@ def _add_accepted(path: str, result: ScanResult, rules: Rules, *, verbose: bool)
         judge = Judge(result, rules)
         rule_options.tell_undecided(judge.undecided(), verbose=verbose)
         groups = [group for group in judge.groups() if len(judge.staying(group) or ()) == len(group.files)]
-    there = values.listed_digests(path) if os.path.lexists(path) else []
+    there = values.listed_digests(path) if os.path.lexists(path) and path != "-" else []
     known = {digest for _, digest in there}
     new = [group for group in groups if group.digest is not None and group.digest not in known]
+    if path == "-":
+        console.write(accept_list.lines(new))
+    else:
+        _append(path, accept_list.lines(new))
+    if without := sum(group.digest is None for group in groups):
+        console.say(f"dedupe: {counted(without, 'group')} without a digest left out: scan with --confirm sha256")
+    hint = "" if path == "-" else f": `dedupe scan --accept {_typed(path)}` leaves them out"
+    console.say(f"dedupe: {counted(len(new), 'group')} added{hint}")
+    return Exit.DONE if new else Exit.NOTHING
+
+
+def _append(path: str, lines: Iterable[bytes]) -> None:
+    """Add lines to a list, which may be new.
+
+    Raises:
+        NothingUsableError: it cannot be written.
+    """
     try:
         with open(path, "ab+") as file:
             if file.seek(0, os.SEEK_END):
                 file.seek(-1, os.SEEK_END)
                 file.write(b"" if file.read() == b"\n" else b"\n")  # an editor left the last line without its end
-            file.writelines(accept_list.lines(new))
+            file.writelines(lines)
             file.flush()
             os.fsync(file.fileno())
     except OSError as error:
         raise NothingUsableError(f"The list {path} cannot be written: {error.strerror}.") from error
-    if without := sum(group.digest is None for group in groups):
-        console.say(f"dedupe: {counted(without, 'group')} without a digest left out: scan with --confirm sha256")
-    console.say(f"dedupe: {counted(len(new), 'group')} added: `dedupe scan --accept {_typed(path)}` leaves them out")
-    return Exit.DONE if new else Exit.NOTHING
 
 
 def _typed(path: str) -> str:
@@ -129,6 +147,10 @@ def _save(path: str, pieces: Iterable[bytes]) -> None:
 
     target = os.path.realpath(path)
     try:
+        if os.path.exists(path) and not os.path.isfile(path):  # a pipe or device stays what it is
+            with open(path, "wb") as file:
+                file.writelines(pieces)
+            return
         if os.path.isfile(target):
             with open(target, "rb") as file:
                 held = file.read()

@@ -59,6 +59,8 @@ def report(
         outputs.write(result, style._replace(to_file=True, all_problems=True))
     for note in result.notes:
         console.say(f"dedupe: {note}")
+    if printed is None or printed.name != "text":
+        rule_options.tell_whole(result, style)
     if printed is not None:
         console.write(printed.render(result, style._replace(colour=console.wants_colour())), text=not null)
     return Exit.DONE

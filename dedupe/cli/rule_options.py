@@ -13,7 +13,7 @@ from dedupe.config import Rules, Then
 from dedupe.errors import NothingUsableError, UsageError
 
 if TYPE_CHECKING:
-    from dedupe.report.base import Staying
+    from dedupe.report.base import Staying, Style
     from dedupe.result import Group, ScanResult
 
 Protect = Annotated[
@@ -102,6 +102,21 @@ def staying(result: ScanResult, rules: Rules, *, verbose: bool) -> Staying | Non
     judge = Judge(result, rules)
     tell_undecided(judge.undecided(), verbose=verbose)
     return judge.staying
+
+
+def tell_whole(result: ScanResult, style: Style) -> None:
+    """Say how many groups stay whole though copies could go, where a list of paths cannot say it."""
+    from dedupe.report.redundant import Keepers
+    from dedupe.report.units import counted
+
+    if not style.redundant:
+        return
+    keepers = Keepers(result.roots, across=style.across, staying=style.staying)
+    for group in result.groups:
+        keepers.redundant(group)
+    if keepers.whole:
+        whole = counted(keepers.whole, "group")
+        console.say(f"dedupe: {whole} left whole: what would be kept lies in a trash or snapshot")
 
 
 def tell_undecided(undecided: Sequence[Group], *, verbose: bool) -> None:

@@ -143,6 +143,8 @@ def scan(
         outputs.write(result, style._replace(to_file=True, all_problems=True, folders=True))
     if not quiet:
         _summarise(result, summed_up=printed is not None and printed.name == "text", verbose=verbose)
+    if printed is None or printed.name != "text":
+        rule_options.tell_whole(result, style)
     if printed is not None:
         coloured = style._replace(colour=console.wants_colour())
         console.write(printed.render(result, coloured), text=not printed.binary and not null)

@@ -1,7 +1,8 @@
 """Which names of a group are redundant if one copy is kept.  Reads no file.
 
 Without rules the file that is kept is the first in the order of the report below the first root that has any.  Where
-only copies across roots are asked for, all that lies below its root stays with it.
+only copies across roots are asked for, all that lies below its root stays with it.  What lies in a trash or snapshot is
+neither redundant nor kept in place of another file.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from dedupe.result import File, Group, Proof
+from dedupe.storage.lasting import lasts, misplaced
 
 if TYPE_CHECKING:
     from dedupe.report.base import Staying
@@ -39,6 +41,8 @@ class Keepers:
         self._roots = [root.rstrip(b"/\\") for root in roots]
         self._across = across
         self._staying = staying or _of_the_first_root
+        self.files = self.bytes = 0  # redundant so far
+        self.whole = 0  # groups so far that stay, as what would be kept lies in a trash or snapshot
 
     def redundant(self, group: Group) -> Redundant | None:
         """Return what is redundant of a group; of files with a further name below a root that stays, nothing is.
@@ -50,11 +54,16 @@ class Keepers:
         if not keepers:
             return None
         kept = {file.path for file in keepers}
-        others = [file for file in here if file.path not in kept]
+        others = [file for file in here if file.path not in kept and not any(map(misplaced, _entries(file)))]
         if self._across:
             stay = {self._root_of(file.path) for file in keepers}
             others = [file for file in others if not stay & {self._root_of(name) for name in _all_names(file)}]
-        return Redundant(keepers, [(file.path, *file.links) for file in others])
+        if others and not any(lasts(_entries(file)) for file in keepers):
+            self.whole += 1
+            return None
+        self.files += len(others)
+        self.bytes += len(others) * group.size
+        return Redundant(keepers, [_entries(file) for file in others])
 
     def _root_of(self, path: bytes) -> int:
         """Return the root that a name lies below, the innermost where roots lie in roots; -1 where none is."""
@@ -63,7 +72,13 @@ class Keepers:
 
 
 def _of_the_first_root(group: Group) -> Sequence[File]:
-    return [min(group.files, key=lambda file: sys.maxsize if file.root is None else file.root)]
+    lasting = [file for file in group.files if lasts(_entries(file))]
+    return [min(lasting or group.files, key=lambda file: sys.maxsize if file.root is None else file.root)]
+
+
+def _entries(file: File) -> tuple[bytes, ...]:
+    """Return the names that are entries of folders of their own."""
+    return (file.path, *file.links)
 
 
 def _all_names(file: File) -> tuple[bytes, ...]:

@@ -43,6 +43,8 @@ def render(result: ScanResult, style: Style) -> Iterator[bytes]:
     keepers = Keepers(result.roots, across=style.across, staying=style.staying) if style.redundant else None
     for group in result.groups:
         yield as_lines(_group(group, result.roots, style) if keepers is None else _redundant(group, keepers, style))
+    if keepers:
+        yield as_lines(_left(keepers))
     if style.folders:
         yield as_lines(_folders(result, style))
     yield as_lines(summary(result, style))
@@ -81,6 +83,13 @@ def _redundant(group: Group, keepers: Keepers, style: Style) -> Iterator[str]:
         for link in links:
             yield f"    = {display.shown(link)} ({_KINDS[NameKind.HARD_LINK]})"
     yield ""
+
+
+def _left(keepers: Keepers) -> Iterator[str]:
+    """Yield what may go in all, and how many groups nothing may go of, against the rule."""
+    yield f"Need not be kept: {counted(keepers.files, 'file')}, {binary_size(keepers.bytes)}."
+    if keepers.whole:
+        yield f"{counted(keepers.whole, 'group')} left whole: what would be kept lies in a trash or snapshot."
 
 
 def _group(group: Group, roots: Sequence[bytes], style: Style) -> Iterator[str]:

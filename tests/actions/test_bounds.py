@@ -10,11 +10,12 @@ import pytest
 
 from dedupe.actions import held_back
 from dedupe.actions.apply import ActionName
-from dedupe.actions.bounds import Inside, out_of_the_way
+from dedupe.actions.bounds import Inside
 from dedupe.actions.held_back import Kind
 from dedupe.actions.marks import MarkedFile, Rule
 from dedupe.actions.plan import Limits, make
 from dedupe.errors import UsageError
+from dedupe.storage.lasting import out_of_the_way
 from tests import disks
 from tests.actions.common import ON_LINUX, act, content, copies, marked, reasons
 from tests.actions.test_plan import changed

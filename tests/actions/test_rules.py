@@ -72,6 +72,13 @@ def test_what_is_away_neither_stays_for_another_file_nor_goes() -> None:
         decided(Rules(prefer=[b"/a"]), replace(made, files=away))
 
 
+def test_a_link_into_a_preferred_folder_makes_no_copy_of_it() -> None:
+    """What a symbolic link shows there lies elsewhere, and the copy that lies there stays."""
+    made = group(1, 10, (A, B))
+    linked = [made.files[0], made.files[1]._replace(symlinks=(b"/a/favourite",))]
+    assert goes(decided(Rules(prefer=[b"/a"], then=[Then.OLDEST]), replace(made, files=linked))) == [B]
+
+
 def test_a_tie_stays_undecided_and_is_counted() -> None:
     """All copies of such a group stay."""
     found = decided(Rules(prefer=[b"/a"]), group(1, 10, (A, B)), group(2, 10, (b"/c/1", b"/c/2")))

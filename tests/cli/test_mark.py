@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -144,3 +145,26 @@ def test_only_a_list_is_added_to(cli: Run, report: Path, tmp_path: Path) -> None
     bare = cli("mark", "b.json", "--accept", "new.txt")
     assert bare.returncode == 1
     assert b"2 groups without a digest left out" in bare.stderr
+
+
+@not_on_windows("devices and pipes")
+def test_what_is_no_file_is_written_to_and_stays(cli: Run, report: Path, tmp_path: Path) -> None:
+    """A device or pipe gets the marks, and is never replaced by a file; a folder is refused."""
+    os.mkfifo(tmp_path / "pipe")
+    with subprocess.Popen(["cat", tmp_path / "pipe"], stdout=subprocess.PIPE) as reader:
+        assert cli("mark", report, "--then", "newest", "--output", "pipe").returncode == 0
+        assert json.loads(reader.communicate()[0])["schema"] == "dedupe-marks/1"
+    assert (tmp_path / "pipe").is_fifo()
+    assert cli("mark", report, "--then", "newest", "--output", "/dev/null").returncode == 0
+    assert Path("/dev/null").is_char_device()
+    assert json.loads(cli("mark", report, "--then", "newest", "--output", "/dev/stdout").stdout)["groups"]
+    refused = cli("mark", report, "--then", "newest", "--output", "top")
+    assert (refused.returncode, refused.stderr.count(b"\n")) == (1, 1)
+
+
+def test_accept_and_marks_are_not_written_at_once(cli: Run, report: Path) -> None:
+    """One run writes one thing, to a name that is none or to standard output."""
+    assert cli("mark", report, "--accept", "-").stdout.count(b"sha256:") == 2
+    for arguments in (("--accept", "f", "--output", "m.json"), ("--accept", ""), ("--then", "newest", "--output", "")):
+        refused = cli("mark", report, *arguments)
+        assert (refused.returncode, refused.stderr.count(b"\n")) == (2, 1), arguments

@@ -82,3 +82,18 @@ def test_text_marks_copies_within_a_root() -> None:
     text = b"".join(FORMATS["text"].render(found, Style(across=True))).decode()
     assert "  /keep/1\n  /keep/2 (within /keep)\n  /old/1\n" in text
     assert "within" not in b"".join(FORMATS["text"].render(found, Style())).decode()
+
+
+@pytest.mark.parametrize(
+    "place", [b"/keep/.Trash-1000/files/1", b"/keep/daily.0/1", b"/keep/lost+found/1", b"/keep/.stversions/1"]
+)
+def test_what_will_be_removed_is_kept_for_no_other_file(place: bytes) -> None:
+    """A trash or snapshot, even of the first root, is neither the copy that stays nor one that goes."""
+    assert redundant(group(file(place, 0), file(b"/old/1", 1), file(b"/old/2", 1))) == [(b"/old/2",)]
+    alone = Keepers(ROOTS, across=False, staying=lambda one: [one.files[0]])
+    assert alone.redundant(group(file(place, 0), file(b"/old/1", 1))) is None
+    assert alone.whole == 1
+    found = replace(result([group(file(place, 0), file(b"/old/1", 1))]), roots=ROOTS)
+    text = b"".join(FORMATS["text"].render(found, Style(redundant=True, staying=lambda one: [one.files[0]]))).decode()
+    assert "Need not be kept: 0 files" in text
+    assert "1 group left whole: what would be kept lies in a trash or snapshot." in text
