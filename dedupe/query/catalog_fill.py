@@ -18,6 +18,7 @@ from datetime import UTC, datetime
 from dedupe.cache.write_buffer import settled_before
 from dedupe.catalog import database
 from dedupe.catalog.head import CatalogVolume, Head
+from dedupe.catalog.mend import mend
 from dedupe.catalog.recognise import is_catalog
 from dedupe.catalog.rows import CatalogFolders, KnownRow
 from dedupe.compare import fingerprint
@@ -25,6 +26,8 @@ from dedupe.compare.tuning import MEASURED, Tuning
 from dedupe.config import ScanConfig
 from dedupe.errors import DedupeError, NothingUsableError, UsageError
 from dedupe.progress import Progress, Silent
+from dedupe.query.catalog_rules import counts_of, other_rules, rules_of
+from dedupe.report.units import counted
 from dedupe.result import Problem
 from dedupe.scan.fingerprints import read_fingerprints
 from dedupe.scan.hash_whole import hash_whole
@@ -88,6 +91,7 @@ def create(path: str, config: ScanConfig, *, quick: bool = False, progress: Prog
         algorithm="sha256",
         quick=quick,
         complete=False,
+        rules=rules_of(config),
     )
     volume = CatalogVolume(1, place.volume.id, place.volume.label, place.volume.file_system)
     made = database.make(path, head, volume)
@@ -112,7 +116,14 @@ def update(path: str, config: ScanConfig, *, progress: Progress | None = None, t
         head = database.head_of(connection, path)
         database.refuse_unsound(connection, path)
         refuse_other(connection, head, root, path)
-        return _fill(connection, replace(head, root=outside(root)), config, path, progress or Silent(), tuning)
+        rules = rules_of(config)
+        notes = [] if head.rules in ("", rules) else [other_rules(_shown(path), head, rules)]
+        if dropped := mend(connection, head):
+            notes.append(f"{counted(dropped, 'row')} of the catalog {_shown(path)} had been damaged: read anew.")
+        head = replace(head, root=outside(root), rules=rules)
+        filled = _fill(connection, head, config, path, progress or Silent(), tuning)
+        filled.notes = (*notes, *filled.notes)
+        return filled
 
 
 def refuse_other(connection: sqlite3.Connection, head: Head, root: bytes, path: str) -> None:
@@ -171,11 +182,15 @@ def _fill(
             (p._replace(path=outside(p.path)) for p in (*listing.problems, *filled.problems)), key=lambda p: p.path
         )
         filled.notes = session.cache.notes
-    with connection:
-        now = datetime.now(UTC).isoformat(timespec="seconds")
-        database.write_head(connection, replace(head, updated=now, version=__version__, complete=True))
     filled.files, size = connection.execute("SELECT count(*), sum(size) FROM files").fetchone()
     filled.bytes = size or 0
+    head = replace(head, files=filled.files, unread=len(filled.problems), left_out=counts_of(listing.skipped))
+    with connection:
+        connection.execute("DELETE FROM problems")
+        told = [(problem.path, str(problem.kind), problem.message) for problem in filled.problems]
+        connection.executemany("INSERT INTO problems VALUES (?, ?, ?)", told)
+        now = datetime.now(UTC).isoformat(timespec="seconds")
+        database.write_head(connection, replace(head, updated=now, version=__version__, complete=True))
     return filled
 
 
