@@ -30,6 +30,7 @@ class Head:
     quick: bool  # without digests
     complete: bool  # False while it is being filled
     files: int = -1  # in it when it was last finished; -1 where it does not say, as those of version 1
+    size: int = -1  # bytes of these
     unread: int = -1  # files and folders that could not be read then; likewise
     left_out: str = ""  # JSON: counts of what was left out then, by reason; empty where it does not say
     rules: str = ""  # JSON: by which rules; likewise

@@ -18,7 +18,7 @@ from dedupe.catalog.covered import Covered
 from dedupe.catalog.head import CatalogVolume, Head, shown_time
 from dedupe.catalog.offline import Offline
 from dedupe.catalog.row_checksum import of_values
-from dedupe.catalog.rows import is_whole
+from dedupe.catalog.rows import whole_rows
 from dedupe.errors import NothingUsableError
 from dedupe.files.table import FileTable
 from dedupe.result import Problem, ProblemKind
@@ -27,8 +27,8 @@ from dedupe.storage.paths import outside
 from dedupe.storage.volume import Mount, Volume
 
 _SEPARATOR = os.fsencode(os.sep)
-TakesPart = Callable[[bytes, bytes, int], bool]  # of a folder with a separator at its end, a name and a size
 _Row = tuple[Any, ...]
+TakePart = Callable[[bytes, Sequence[_Row]], Sequence[_Row]]  # of a folder with a separator at its end, and its rows
 
 
 class Catalog(NamedTuple):
@@ -59,7 +59,7 @@ def add_catalog(
     offline: Offline,
     table: FileTable,
     catalog: Catalog,
-    takes_part: TakesPart,
+    take_part: TakePart,
     covered: Covered,
     sizes: Collection[int] | None = None,
 ) -> None:
@@ -69,7 +69,7 @@ def add_catalog(
         offline: takes what is known of them.
         table: takes the files.
         catalog: that they are of.
-        takes_part: tells which of them do.
+        take_part: returns those of them that do; name and size are the values 1 and 2 of a row.
         covered: tells which of them are known better, and takes what this one tells.
         sizes: only files of these are wanted; None for all.
 
@@ -87,10 +87,9 @@ def add_catalog(
                 damaged += len(rows)
                 continue
             _, folder, volume, inside, *_ = place
-            whole = [row for row in rows if is_whole(row)]
+            whole = whole_rows(rows)
             damaged += len(rows) - len(whole)
-            where = mounts.place(folder)
-            wanted = [row for row in whole if takes_part(where, row[1], row[2])]
+            wanted = take_part(mounts.place(folder), whole)
             own, known = wanted, catalog.volumes[volume].id
             if covered.knows(known):
                 own = [row for row in wanted if not covered.has(known, inside + row[1], int(row[5]), row[2])]
@@ -98,8 +97,10 @@ def add_catalog(
             if own:
                 _add_folder(offline, table, mounts.enter(folder, volume, inside), own)
         if catalog.head.files >= 0:
-            here = connection.execute("SELECT count(*) FROM files").fetchone()[0]
-            damaged += max(catalog.head.files - here, 0)
+            files, size = connection.execute("SELECT count(*), ifnull(sum(size), 0) FROM files").fetchone()
+            damaged += max(catalog.head.files - files, 0)
+            if size != catalog.head.size:  # a row whose size is lost may be none of those that were asked for
+                damaged = damaged or 1
     offline.parts.append(range(first, len(table)))
     numbers = {table.folder_mount[folder] for folder in set(table.folder[first:])}
     for number in sorted(numbers, key=lambda n: table.mounts[n].base):

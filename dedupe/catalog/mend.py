@@ -9,8 +9,8 @@ import sqlite3
 
 from dedupe.catalog import database
 from dedupe.catalog.head import Head
-from dedupe.catalog.row_checksum import of_file, of_values
-from dedupe.catalog.rows import is_whole
+from dedupe.catalog.row_checksum import is_file_whole, of_file, of_values
+from dedupe.catalog.rows import may_be_whole
 
 
 def mend(connection: sqlite3.Connection, head: Head) -> int:
@@ -32,7 +32,7 @@ def mend(connection: sqlite3.Connection, head: Head) -> int:
         bad = [(row[0],) for row in connection.execute("SELECT * FROM folders") if of_values(*row[:4]) != row[4]]
         connection.executemany("DELETE FROM folders WHERE number = ?", bad)
         rows = connection.execute("SELECT * FROM files")
-        bad_files = [row[:2] for row in rows if not is_whole(row)]
+        bad_files = [row[:2] for row in rows if not is_file_whole(row)]
         connection.executemany("DELETE FROM files WHERE folder = ? AND name = ?", bad_files)
         connection.execute("DELETE FROM files WHERE folder NOT IN (SELECT number FROM folders)")
         return connection.total_changes - before
@@ -41,7 +41,7 @@ def mend(connection: sqlite3.Connection, head: Head) -> int:
 def _add_checksums(connection: sqlite3.Connection) -> None:
     """Write each table anew, with the checksums that its rows lacked."""
     made = database.tables()
-    connection.create_function("of_file", 8, lambda *row: of_file(row) if is_whole(row) else b"")
+    connection.create_function("of_file", 8, lambda *row: of_file(row) if may_be_whole(row) else b"")
     connection.create_function("of_values", 4, of_values)
     for table, function, columns in (
         ("volumes", "of_values", "number, id, label, file_system"),

@@ -5,6 +5,7 @@ Eight bytes a row: a changed one fits by chance once in 2^64.  It is no protecti
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import xxhash
@@ -30,6 +31,19 @@ def of_file(row: tuple[Any, ...]) -> bytes:
 def of_values(*values: object) -> bytes:
     """Return the checksum of anything else: a folder, a volume, or what a catalog says of itself."""
     return xxhash.xxh3_64_digest(repr(values).encode("utf-8", "surrogatepass"))
+
+
+def whole_files(rows: Sequence[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+    """Return the rows of files that are as they were written; a checksum is at the end of each."""
+    checksum, form = xxhash.xxh3_64_digest, _FILE
+    try:  # `of_file` written out: a catalog may have millions
+        return [
+            row
+            for row in rows
+            if checksum(form % (row[0], row[2], row[3], row[4], row[5], row[6] or b"", row[7] or b"", row[1])) == row[8]
+        ]
+    except TypeError:
+        return [row for row in rows if is_file_whole(row)]
 
 
 def is_file_whole(row: tuple[Any, ...]) -> bool:

@@ -11,7 +11,7 @@ from itertools import groupby
 from typing import Any, NamedTuple, TypeGuard
 
 from dedupe.catalog.database import number
-from dedupe.catalog.row_checksum import is_file_whole, of_file, of_values
+from dedupe.catalog.row_checksum import of_file, of_values, whole_files
 from dedupe.files.table import FileTable
 
 _SEPARATOR = os.fsencode(os.sep)
@@ -126,9 +126,7 @@ class CatalogFolders:
 def known_rows(connection: sqlite3.Connection, folder: int) -> dict[bytes, KnownRow]:
     """Return what a catalog says of the files of a folder, by their names, without rows that are damaged."""
     found = {}
-    for row in connection.execute(_KNOWN, (folder,)):
-        if not is_whole(row):
-            continue
+    for row in whole_rows(connection.execute(_KNOWN, (folder,)).fetchall()):
         _, name, size, modified_ns, changed_ns, inode, fingerprint, digest = row[:_PLAIN]
         changed = None if changed_ns is None else int(changed_ns)
         found[name] = KnownRow(size, int(modified_ns), changed, int(inode), fingerprint or b"", digest or b"")
@@ -141,12 +139,14 @@ def whole_folders(connection: sqlite3.Connection) -> list[tuple[int, bytes]]:
     return [row[:2] for row in rows if row[4:] in ((), (of_values(*row[:4]),)) and isinstance(row[1], bytes)]
 
 
-def is_whole(row: tuple[Any, ...]) -> bool:
-    """Return whether a file's row is as it was written, by its checksum, or where it has none, as far as it shows."""
-    return is_file_whole(row) if len(row) > _PLAIN else are_whole(row)
+def whole_rows(rows: Sequence[tuple[Any, ...]]) -> Sequence[tuple[Any, ...]]:
+    """Return the files' rows that are as they were written, by checksum, or where there is none, as far as it shows."""
+    if rows and len(rows[0]) > _PLAIN:
+        return whole_files(rows)
+    return [row for row in rows if may_be_whole(row)]
 
 
-def are_whole(row: tuple[Any, ...]) -> bool:
+def may_be_whole(row: tuple[Any, ...]) -> bool:
     """Return whether the values of a row without checksum can be what was written."""
     _, name, size, modified_ns, changed_ns, inode, fingerprint, digest = row
     return (

@@ -20,7 +20,7 @@ from dedupe.config import ScanConfig
 from dedupe.errors import NothingUsableError
 from dedupe.files.columns import Column
 from dedupe.progress import Progress, Silent
-from dedupe.query.catalog_fill import refuse_other, root_of
+from dedupe.query.catalog_place import refuse_other, root_of
 from dedupe.report.units import counted
 from dedupe.result import Problem, ProblemKind
 from dedupe.scan.fingerprints import read_fingerprints

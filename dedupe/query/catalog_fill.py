@@ -26,6 +26,7 @@ from dedupe.compare.tuning import MEASURED, Tuning
 from dedupe.config import ScanConfig
 from dedupe.errors import DedupeError, NothingUsableError, UsageError
 from dedupe.progress import Progress, Silent
+from dedupe.query.catalog_place import refuse_other, root_of
 from dedupe.query.catalog_rules import counts_of, other_rules, rules_of
 from dedupe.report.units import counted
 from dedupe.result import Problem
@@ -35,7 +36,7 @@ from dedupe.scan.list_files import list_files
 from dedupe.scan.recall import Known, recall
 from dedupe.scan.session import Session, scan_session
 from dedupe.storage import display, volumes
-from dedupe.storage.paths import absolute, outside
+from dedupe.storage.paths import outside
 from dedupe.version import __version__
 from dedupe.walk.listing import Listing
 from dedupe.walk.mount_points import located
@@ -126,36 +127,6 @@ def update(path: str, config: ScanConfig, *, progress: Progress | None = None, t
         return filled
 
 
-def refuse_other(connection: sqlite3.Connection, head: Head, root: bytes, path: str) -> None:
-    """Refuse a folder that a catalog is not of: on another volume, or at another place of it.
-
-    Raises:
-        UsageError: it is another one.
-    """
-    place = located(root)
-    known = database.volumes_of(connection, path)[1]
-    if (known.id, head.inside) != (place.volume.id, place.relative(os.path.join(root, b""))):
-        label = f" ({display.shown_text(known.label)})" if known.label else ""
-        raise UsageError(
-            f"{_shown(path)} is of {display.text(head.root)} on the volume {known.id or 'without a name'}{label}, and "
-            f"{display.text(outside(root))} is another place: name that folder, or make a catalog of this one."
-        )
-
-
-def root_of(config: ScanConfig) -> bytes:
-    """Return the folder that a catalog is of.
-
-    Raises:
-        UsageError, NothingUsableError: it is no folder.
-    """
-    (root,) = (absolute(os.fsencode(each)) for each in config.roots)
-    if not os.path.isdir(root):
-        if os.path.lexists(root):
-            raise UsageError(f"{display.text(outside(root))} is no folder: name the one that the disk is reached by.")
-        raise NothingUsableError(f"{display.text(outside(root))} does not exist: check that its disk is connected.")
-    return root
-
-
 def _shown(path: str) -> str:
     return display.text(os.fsencode(path))
 
@@ -184,11 +155,13 @@ def _fill(
         filled.notes = session.cache.notes
     filled.files, size = connection.execute("SELECT count(*), sum(size) FROM files").fetchone()
     filled.bytes = size or 0
-    head = replace(head, files=filled.files, unread=len(filled.problems), left_out=counts_of(listing.skipped))
+    head = replace(
+        head, files=filled.files, size=filled.bytes, unread=len(filled.problems), left_out=counts_of(listing.skipped)
+    )
     with connection:
         connection.execute("DELETE FROM problems")
-        told = [(problem.path, str(problem.kind), problem.message) for problem in filled.problems]
-        connection.executemany("INSERT INTO problems VALUES (?, ?, ?)", told)
+        rows = [(problem.path, str(problem.kind), problem.message) for problem in filled.problems]
+        connection.executemany("INSERT INTO problems VALUES (?, ?, ?)", rows)
         now = datetime.now(UTC).isoformat(timespec="seconds")
         database.write_head(connection, replace(head, updated=now, version=__version__, complete=True))
     return filled
