@@ -23,9 +23,10 @@ def refuse_other(connection: sqlite3.Connection, head: Head, root: bytes, path: 
     place = located(root)
     known = database.volumes_of(connection, path)[1]
     if (known.id, head.inside) != (place.volume.id, place.relative(os.path.join(root, b""))):
+        name = display.text(os.fsencode(path))
         label = f" ({display.shown_text(known.label)})" if known.label else ""
         raise UsageError(
-            f"{display.text(os.fsencode(path))} is of {display.text(head.root)} on the volume {known.id or 'without a name'}{label}, and "
+            f"{name} is of {display.text(head.root)} on the volume {known.id or 'without a name'}{label}, and "
             f"{display.text(outside(root))} is another place: name that folder, or make a catalog of this one."
         )
 

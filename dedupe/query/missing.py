@@ -75,7 +75,7 @@ def find_missing(
         offline = add_catalogs(session, config.card_scan(), card.table, numbered, catalogs=card.catalogs)
         card.problems += unread_problems(offline)
         card.skipped.update(offline.skipped)
-        if not len(card.table) and not card.problems:
+        if not len(card.table) and not card.problems and not offline.problems:
             raise NothingUsableError(
                 f"No file to look for: check that {_shown(card_roots)} is what you mean, and there."
             )

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
+
+import pytest
 
 from dedupe.query.catalog_check import check
 from dedupe.query.catalog_fill import create, update
@@ -15,6 +18,7 @@ from tests.conftest import write
 __all__ = ["settled"]
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="mounting")
 def test_a_card_that_makes_up_its_numbers_is_card_and_archive(tmp_path: Path) -> None:
     """Mounted again it is read no more, never holds itself, and is held by a disk and holds for one."""
     archive = grow(tmp_path / "archive", [("2024", b"one" * 500), ("2024", b"two" * 500)])
