@@ -96,6 +96,16 @@ def has_files(path: str) -> bool:
         return True
 
 
+def was_never_made(path: str) -> bool:
+    """Return whether a catalog was killed while its tables were written: taking that back leaves an empty file."""
+    try:
+        with contextlib.closing(sqlite3.connect(_uri(path, "mode=rw"), uri=True)) as connection:
+            connection.execute("SELECT 1 FROM sqlite_master").fetchone()
+        return os.path.getsize(path) == 0
+    except (OSError, sqlite3.Error, UnicodeDecodeError):  # the last in words about damage
+        return False
+
+
 def discard(path: str) -> None:
     """Remove a catalog that nothing came of."""
     for file in files_of(path):

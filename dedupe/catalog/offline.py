@@ -43,6 +43,10 @@ class Offline:
         for part in self.parts:
             for first in range(part.start, part.stop, _AT_ONCE):
                 members = range(first, min(first + _AT_ONCE, part.stop))
+                if not without:
+                    column.put_joined(members, bytes(values[at * width : (at + len(members)) * width]))
+                    at += len(members)
+                    continue
                 known = [
                     None if i in without else bytes(values[(k := at + i - first) * width : (k + 1) * width])
                     for i in members

@@ -71,7 +71,7 @@ def create(path: str, config: ScanConfig, *, quick: bool = False, progress: Prog
         UsageError: there is another file, or the root is no folder.
         NothingUsableError: the catalog cannot be made, or the folder not be read.
     """
-    if os.path.lexists(path) and is_catalog(os.fsencode(path)):
+    if os.path.lexists(path) and is_catalog(os.fsencode(path)) and not database.was_never_made(path):
         with database.closing(database.opened(path, change=True), path) as connection:
             head = database.head_of(connection, path)
         if head.complete or head.quick != quick:

@@ -14,12 +14,13 @@ from pathlib import Path
 import pytest
 
 from dedupe.catalog import database
+from dedupe.catalog.recognise import is_catalog
 from dedupe.cli.exits import Exit
 from dedupe.config import ScanConfig
 from dedupe.errors import NothingUsableError
 from dedupe.find import find_duplicates
 from dedupe.query.catalog_check import check
-from dedupe.query.catalog_fill import update
+from dedupe.query.catalog_fill import create, update
 from dedupe.query.missing import find_missing
 from dedupe.query.settings import MissingConfig
 from tests.catalog.test_catalogs import catalog_of, config, grow, plainly, rows_of
@@ -204,3 +205,26 @@ def test_cloud_files_are_asked_for_on_both_sides(tmp_path: Path) -> None:
     for wanted in (False, True):
         asked = MissingConfig(card=[tmp_path], archive=[tmp_path], cloud_files=wanted)
         assert (asked.card_scan().cloud_files, asked.archive_scan().cloud_files) == (wanted, wanted)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+def test_a_kill_while_the_tables_are_written_leaves_an_empty_file(tmp_path: Path) -> None:
+    """What lies half written under a journal looks like a catalog, and `create` begins anew."""
+    root, catalog = grow(tmp_path / "disk", [("", b"one")]), tmp_path / "disk.catalog"
+    code = f"""
+import os, signal, sqlite3
+from dedupe.catalog import database
+connection = sqlite3.connect({str(catalog)!r})
+connection.execute("PRAGMA cache_size = 1")  # so that pages are written before the commit
+connection.executescript(f"BEGIN; PRAGMA application_id = {{database.sqlite_owner.CATALOG}}; CREATE TABLE t (x)")
+connection.execute("INSERT INTO t WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 999) "
+    "SELECT zeroblob(5000) FROM n")
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode != 0
+    whole = catalog_of(root, name="whole").read_bytes()
+    with open(catalog, "r+b") as file:  # the first page, which SQLite writes last
+        file.write(whole[:4096])
+    assert is_catalog(os.fsencode(catalog))
+    create(str(catalog), config(root))
+    assert rows_of(catalog) == plainly(root)
