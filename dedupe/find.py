@@ -66,4 +66,5 @@ def find_duplicates(
         hide_accepted(config, listing, confirmed)
         arranged = arrange(session, table, united, confirmed, scope, config.confirm)
         listing.notes += offline.notes
+        listing.problems += offline.problems
         return result(session, config, listing, united, known, (likely, confirmed, arranged))

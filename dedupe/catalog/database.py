@@ -12,14 +12,30 @@ from collections.abc import Iterator
 from urllib.parse import quote
 
 from dedupe.catalog.head import CatalogVolume, Head
+from dedupe.catalog.row_checksum import of_values
 from dedupe.compare import fingerprint
 from dedupe.errors import NothingUsableError, UsageError
 from dedupe.storage import display, sqlite_owner
 from dedupe.storage.paths import outside
 
 _ROOT_VOLUME = 1  # the number of that which the root lies on
-VERSION = 1  # of the tables, in PRAGMA user_version
+VERSION = 2  # of the tables, in PRAGMA user_version; 1 had no checksums and did not say what was left out
 _TABLES = """
+CREATE TABLE catalog (key TEXT PRIMARY KEY, value) WITHOUT ROWID;
+CREATE TABLE volumes (
+  number INTEGER PRIMARY KEY, id TEXT NOT NULL, label TEXT NOT NULL, file_system TEXT NOT NULL, checksum BLOB NOT NULL
+);
+CREATE TABLE folders (
+  number INTEGER PRIMARY KEY, path BLOB NOT NULL UNIQUE, volume INTEGER NOT NULL, inside BLOB NOT NULL,
+  checksum BLOB NOT NULL
+);
+CREATE TABLE files (
+  folder INTEGER NOT NULL, name BLOB NOT NULL, size INTEGER NOT NULL, modified_ns NOT NULL, changed_ns, inode NOT NULL,
+  fingerprint BLOB, digest BLOB, checksum BLOB NOT NULL, PRIMARY KEY (folder, name)
+) WITHOUT ROWID;
+CREATE TABLE problems (path BLOB NOT NULL, kind TEXT NOT NULL, message TEXT NOT NULL);
+"""  # changed_ns is null where the file was not at rest: its row is right, but will not spare reading it again
+_TABLES_1 = """
 CREATE TABLE catalog (key TEXT PRIMARY KEY, value) WITHOUT ROWID;
 CREATE TABLE volumes (number INTEGER PRIMARY KEY, id TEXT NOT NULL, label TEXT NOT NULL, file_system TEXT NOT NULL);
 CREATE TABLE folders (
@@ -29,7 +45,13 @@ CREATE TABLE files (
   folder INTEGER NOT NULL, name BLOB NOT NULL, size INTEGER NOT NULL, modified_ns NOT NULL, changed_ns, inode NOT NULL,
   fingerprint BLOB, digest BLOB, PRIMARY KEY (folder, name)
 ) WITHOUT ROWID;
-"""  # changed_ns is null where the file was not at rest: its row is right, but will not spare reading it again
+"""
+
+
+def tables(version: int = VERSION) -> dict[str, str]:
+    """Return the statements that make the tables of a version, by their names."""
+    made = [each.strip() for each in (_TABLES if version > 1 else _TABLES_1).split(";")]
+    return {each.split()[2]: each for each in made if each}
 
 
 def make(path: str, head: Head, volume: CatalogVolume) -> sqlite3.Connection:
@@ -56,7 +78,7 @@ def make(path: str, head: Head, volume: CatalogVolume) -> sqlite3.Connection:
         numbers = f"PRAGMA application_id = {sqlite_owner.CATALOG}; PRAGMA user_version = {VERSION};"
         connection.executescript(f"BEGIN IMMEDIATE; {numbers} {_TABLES}")
         write_head(connection, head)
-        connection.execute("INSERT INTO volumes VALUES (?, ?, ?, ?)", volume)
+        connection.execute("INSERT INTO volumes VALUES (?, ?, ?, ?, ?)", (*volume, of_values(*volume)))
         connection.commit()
     except sqlite3.Error as error:
         connection.close()
@@ -72,6 +94,16 @@ def has_files(path: str) -> bool:
             return connection.execute("SELECT 1 FROM files").fetchone() is not None
     except sqlite3.Error:
         return True
+
+
+def was_never_made(path: str) -> bool:
+    """Return whether a catalog was killed while its tables were written: taking that back leaves an empty file."""
+    try:
+        with contextlib.closing(sqlite3.connect(_uri(path, "mode=rw"), uri=True)) as connection:
+            connection.execute("SELECT 1 FROM sqlite_master").fetchone()
+        return os.path.getsize(path) == 0
+    except (OSError, sqlite3.Error, UnicodeDecodeError):  # the last in words about damage
+        return False
 
 
 def discard(path: str) -> None:
@@ -96,7 +128,7 @@ def opened(path: str, *, change: bool = False) -> sqlite3.Connection:
         raise UsageError(f"{_text(path)} is no catalog: `dedupe catalog create` makes one.")
     try:
         connection = sqlite3.connect(_uri(path, "mode=rw" if change else "mode=ro"), uri=True)
-        if connection.execute("PRAGMA user_version").fetchone()[0] > VERSION:
+        if version_of(connection) > VERSION:
             connection.close()
             raise UsageError(f"The catalog {_text(path)} was made by a newer dedupe, which this one cannot read.")
     except sqlite3.Error as error:
@@ -116,7 +148,8 @@ def head_of(connection: sqlite3.Connection, path: str | bytes) -> Head:
         NothingUsableError: it is damaged, or its fingerprints are of another kind than ours.
     """
     try:
-        head = Head.of_rows(dict(connection.execute("SELECT key, value FROM catalog").fetchall()))
+        rows = dict(connection.execute("SELECT key, value FROM catalog").fetchall())
+        head = Head.of_rows(rows, checked=is_checked(connection))
     except (KeyError, TypeError) as error:
         raise NothingUsableError(f"The catalog {_text(path)} is damaged: it lacks {error}.") from error
     if head.layout != fingerprint.LAYOUT:
@@ -131,8 +164,8 @@ def refuse_unsound(connection: sqlite3.Connection, path: str) -> None:
         NothingUsableError: it is damaged.
     """
     told = connection.execute("PRAGMA integrity_check(1)").fetchone()
-    tables = {row[0] for row in connection.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL")}
-    if told != ("ok",) or tables != {made.strip() for made in _TABLES.split(";") if made.strip()}:
+    made = {row[0] for row in connection.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL")}
+    if told != ("ok",) or made != set(tables(version_of(connection)).values()):
         raise NothingUsableError(f"The catalog {_text(path)} is damaged: remove it, and make it anew.")
 
 
@@ -142,12 +175,29 @@ def volumes_of(connection: sqlite3.Connection, path: str | bytes) -> dict[int, C
     Raises:
         NothingUsableError: it is damaged.
     """
-    rows = connection.execute("SELECT number, id, label, file_system FROM volumes").fetchall()
-    if any(not isinstance(value, str) for row in rows for value in row[1:]) or _ROOT_VOLUME not in dict.fromkeys(
-        row[0] for row in rows
-    ):
+    rows = connection.execute("SELECT * FROM volumes").fetchall()
+    whole = all(isinstance(value, str) for row in rows for value in row[1:4])
+    whole = whole and all(row[4:] in ((), (of_values(*row[:4]),)) for row in rows)
+    if not whole or _ROOT_VOLUME not in dict.fromkeys(row[0] for row in rows):
         raise NothingUsableError(f"The catalog {_text(path)} is damaged: what it says of volumes is lost.")
-    return {row[0]: CatalogVolume(*row) for row in rows}
+    return {row[0]: CatalogVolume(*row[:4]) for row in rows}
+
+
+def version_of(connection: sqlite3.Connection) -> int:
+    """Return the version of the tables of a catalog."""
+    return int(connection.execute("PRAGMA user_version").fetchone()[0])
+
+
+def is_checked(connection: sqlite3.Connection) -> bool:
+    """Return whether a catalog has checksums."""
+    return version_of(connection) > 1
+
+
+def problems_of(connection: sqlite3.Connection) -> list[tuple[bytes, str, str]]:
+    """Return path, kind and message of what could not be read when a catalog was last finished."""
+    if not is_checked(connection):
+        return []
+    return connection.execute("SELECT path, kind, message FROM problems ORDER BY path").fetchall()
 
 
 def write_head(connection: sqlite3.Connection, head: Head) -> None:

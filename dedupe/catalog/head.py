@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+import json
+from collections.abc import Mapping
+from dataclasses import MISSING, dataclass, fields
 from typing import Any, NamedTuple
+
+from dedupe.catalog.row_checksum import of_values
+from dedupe.result import SkipReason
+
+_CHECKSUM = "checksum"  # the key of that of all others
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,19 +29,43 @@ class Head:
     algorithm: str  # of the digests
     quick: bool  # without digests
     complete: bool  # False while it is being filled
+    files: int = -1  # in it when it was last finished; -1 where it does not say, as those of version 1
+    size: int = -1  # bytes of these
+    unread: int = -1  # files and folders that could not be read then; likewise
+    left_out: str = ""  # JSON: counts of what was left out then, by reason; empty where it does not say
+    rules: str = ""  # JSON: by which rules; likewise
+
+    @property
+    def told_rules(self) -> dict[str, object]:
+        """Return the rules by which files were left out, none where it does not say."""
+        return json.loads(self.rules) if self.rules else {}
+
+    @property
+    def skipped(self) -> Mapping[SkipReason, int]:
+        """Return what was left out, by reasons that are known here."""
+        told = json.loads(self.left_out) if self.left_out else {}
+        return {SkipReason(reason): count for reason, count in told.items() if reason in list(SkipReason)}
 
     def as_rows(self) -> list[tuple[str, object]]:
-        """Return keys and values as they are stored."""
-        return [(field.name, _stored(getattr(self, field.name))) for field in fields(self)]
+        """Return keys and values as they are stored, their checksum among them."""
+        rows = [(field.name, _stored(getattr(self, field.name))) for field in fields(self)]
+        return [*rows, (_CHECKSUM, of_values(*sorted(rows)))]
 
     @classmethod
-    def of_rows(cls, rows: dict[str, Any]) -> Head:
+    def of_rows(cls, rows: dict[str, Any], *, checked: bool) -> Head:
         """Return the head that was stored.
+
+        Args:
+            rows: values by keys.
+            checked: whether it has a checksum.
 
         Raises:
             KeyError, TypeError: it is damaged.
         """
-        kinds = {field.name: field.type for field in fields(cls)}
+        told = {key: value for key, value in rows.items() if key != _CHECKSUM}
+        if checked and rows[_CHECKSUM] != of_values(*sorted(told.items())):
+            raise KeyError(_CHECKSUM)
+        kinds = {field.name: field.type for field in fields(cls) if checked or field.default is MISSING}
         values = {name: rows[name] for name in kinds}
         for name, kind in kinds.items():
             if kind == "bool":
@@ -42,6 +73,11 @@ class Head:
             elif type(values[name]).__name__ != kind:
                 raise TypeError(name)
         return cls(**values)
+
+
+def shown_time(when: str) -> str:
+    """Return a time of a head as a sentence has it: to the minute."""
+    return f"{when[:16].replace('T', ' ')} UTC"
 
 
 def _stored(value: object) -> object:

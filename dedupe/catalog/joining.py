@@ -15,23 +15,20 @@ from typing import Any, NamedTuple
 
 from dedupe.catalog import database
 from dedupe.catalog.covered import Covered
-from dedupe.catalog.head import CatalogVolume, Head
+from dedupe.catalog.head import CatalogVolume, Head, shown_time
 from dedupe.catalog.offline import Offline
-from dedupe.catalog.rows import are_whole
+from dedupe.catalog.row_checksum import of_values
+from dedupe.catalog.rows import whole_rows
 from dedupe.errors import NothingUsableError
 from dedupe.files.table import FileTable
+from dedupe.result import Problem, ProblemKind
 from dedupe.storage import display
 from dedupe.storage.paths import outside
 from dedupe.storage.volume import Mount, Volume
 
 _SEPARATOR = os.fsencode(os.sep)
-_ALL = (
-    "SELECT folders.path, folders.volume, folders.inside, name, size, modified_ns, inode, fingerprint, digest "
-    "FROM files JOIN folders ON files.folder = folders.number "
-)
-
-TakesPart = Callable[[bytes, bytes, int], bool]  # of a folder with a separator at its end, a name and a size
 _Row = tuple[Any, ...]
+TakePart = Callable[[bytes, Sequence[_Row]], Sequence[_Row]]  # of a folder with a separator at its end, and its rows
 
 
 class Catalog(NamedTuple):
@@ -62,7 +59,7 @@ def add_catalog(
     offline: Offline,
     table: FileTable,
     catalog: Catalog,
-    takes_part: TakesPart,
+    take_part: TakePart,
     covered: Covered,
     sizes: Collection[int] | None = None,
 ) -> None:
@@ -72,7 +69,7 @@ def add_catalog(
         offline: takes what is known of them.
         table: takes the files.
         catalog: that they are of.
-        takes_part: tells which of them do.
+        take_part: returns those of them that do; name and size are the values 1 and 2 of a row.
         covered: tells which of them are known better, and takes what this one tells.
         sizes: only files of these are wanted; None for all.
 
@@ -80,31 +77,61 @@ def add_catalog(
         NothingUsableError: it cannot be read.
     """
     path, first = os.fsdecode(catalog.path), len(table)
-    name, left_out = display.text(outside(catalog.path)), 0
+    left_out = damaged = 0
     with database.closing(database.opened(path), path) as connection:
         mounts = _Mounts(table, offline, catalog)
-        for (folder, volume, inside), rows in groupby(_rows(connection, sizes), key=itemgetter(0, 1, 2)):
-            if not mounts.know(folder, volume, inside):
+        for number, group in groupby(_rows(connection, sizes), key=itemgetter(0)):
+            rows = list(group)
+            place = connection.execute("SELECT * FROM folders WHERE number = ?", (number,)).fetchone()
+            if place is None or not mounts.know(place):
+                damaged += len(rows)
                 continue
-            known = catalog.volumes[volume].id
-            wanted = [row for row in rows if _is_whole(row) and takes_part(mounts.place(folder), row[3], row[4])]
-            own = wanted
+            _, folder, volume, inside, *_ = place
+            whole = whole_rows(rows)
+            damaged += len(rows) - len(whole)
+            wanted = take_part(mounts.place(folder), whole)
+            own, known = wanted, catalog.volumes[volume].id
             if covered.knows(known):
-                own = [row for row in wanted if not covered.has(known, inside + row[3], int(row[6]), row[4])]
+                own = [row for row in wanted if not covered.has(known, inside + row[1], int(row[5]), row[2])]
                 left_out += len(wanted) - len(own)
             if own:
                 _add_folder(offline, table, mounts.enter(folder, volume, inside), own)
+        if catalog.head.files >= 0:
+            files, size = connection.execute("SELECT count(*), ifnull(sum(size), 0) FROM files").fetchone()
+            damaged += max(catalog.head.files - files, 0)
+            if size != catalog.head.size:  # a row whose size is lost may be none of those that were asked for
+                damaged = damaged or 1
     offline.parts.append(range(first, len(table)))
     numbers = {table.folder_mount[folder] for folder in set(table.folder[first:])}
     for number in sorted(numbers, key=lambda n: table.mounts[n].base):
         covered.take_base(offline.volume_ids[table.mount_volume[number]], table.mounts[number].base)
+    offline.notes += _notes(catalog, left_out, some=sizes is not None)
+    if damaged:
+        told = f"is damaged: {damaged:,} of its rows told of nothing; `dedupe catalog update` mends it"
+        offline.problems.append(Problem(catalog.path, ProblemKind.IO, told))
+    if catalog.head.unread > 0:
+        offline.unread[catalog.path] = catalog.head.unread
+    offline.skipped.update(catalog.head.skipped)
+
+
+def _notes(catalog: Catalog, left_out: int, *, some: bool) -> Iterator[str]:
+    """Yield what a user should know of a catalog that takes part: above all how old it is."""
+    name, head = display.text(outside(catalog.path)), catalog.head
+    unread = f"; of its files and folders {head.unread:,} could not be read then" if head.unread > 0 else ""
+    counted = "; its files count as far as something of their size is looked for" if some else ""
+    yield f"The catalog {name} was last updated {shown_time(head.updated)}{unread}{counted}."
+    if head.files < 0:
+        yield (
+            f"The catalog {name} is of an earlier version, without checksums: damage to it may stay unseen until "
+            "`dedupe catalog update` adds them."
+        )
     if left_out:
-        offline.notes.append(
+        yield (
             f"The catalog {name} tells of {left_out:,} files that are looked at themselves, or were there, or that "
             "another catalog tells of: they are not counted twice."
         )
-    if catalog.head.quick:
-        offline.notes.append(f"The catalog {name} has no digests: what it holds is only probably equal.")
+    if head.quick:
+        yield f"The catalog {name} has no digests: what it holds is only probably equal."
 
 
 class _Mounts:
@@ -124,10 +151,12 @@ class _Mounts:
             offline.volume_ids[table.enter_volume(volume)] = known.id
         self._mounts = {n: Mount(volume, prefix, head.inside) for n, volume in self._volumes.items()}
 
-    def know(self, folder: object, volume: object, inside: object) -> bool:
-        """Return whether a folder can be taken: a failing disk may have written into its row."""
+    def know(self, row: _Row) -> bool:
+        """Return whether the row of a folder can be taken: a failing disk may have written into it."""
+        number, folder, volume, inside, *checksum = row
         return (
-            isinstance(folder, bytes)
+            (not checksum or checksum == [of_values(number, folder, volume, inside)])
+            and isinstance(folder, bytes)
             and isinstance(inside, bytes)
             and volume in self._volumes
             and b".." not in folder.split(b"/")
@@ -146,26 +175,21 @@ class _Mounts:
 
 
 def _rows(connection: sqlite3.Connection, sizes: Collection[int] | None) -> Iterator[_Row]:
+    """Return the rows of files, folder by folder."""
     if sizes is None:
-        return connection.execute(_ALL + "ORDER BY files.folder")
+        return connection.execute("SELECT * FROM files ORDER BY folder")
     connection.execute("PRAGMA temp_store = MEMORY")
     connection.execute("CREATE TEMP TABLE wanted (size INTEGER PRIMARY KEY)")
     connection.executemany("INSERT OR IGNORE INTO wanted VALUES (?)", ((size,) for size in sizes))
-    return connection.execute(f"{_ALL} WHERE size IN (SELECT size FROM temp.wanted) ORDER BY files.folder")  # noqa: S608 - constant
-
-
-def _is_whole(row: _Row) -> bool:
-    """Return whether a row can be taken: another program, or a failing disk, may have written into it."""
-    *_, name, size, modified_ns, inode, fingerprint, digest = row
-    return are_whole(name, size, modified_ns, inode, fingerprint, digest) and (not size or bool(fingerprint))
+    return connection.execute("SELECT * FROM files WHERE size IN (SELECT size FROM temp.wanted) ORDER BY folder")
 
 
 def _add_folder(offline: Offline, table: FileTable, folder: int, rows: Sequence[_Row]) -> None:
     """Append the files of one folder."""
-    first, inodes = len(table), [int(row[6]) for row in rows]
+    first, inodes = len(table), [int(row[5]) for row in rows]
     # names of one file must look alike, or somebody would open them to tell whether they are
-    stats = [[row[4] for row in rows], [int(row[5]) for row in rows], array("q", bytes(8 * len(rows))), inodes]
-    table.add_all(folder, [row[3] for row in rows], stats)
-    offline.fingerprints += b"".join([row[7] or bytes(16) for row in rows])
-    offline.digests += b"".join([row[8] or bytes(32) for row in rows])
-    offline.undigested.update(first + n for n, row in enumerate(rows) if not row[8])
+    stats = [[row[2] for row in rows], [int(row[3]) for row in rows], array("q", bytes(8 * len(rows))), inodes]
+    table.add_all(folder, [row[1] for row in rows], stats)
+    offline.fingerprints += b"".join([row[6] or bytes(16) for row in rows])
+    offline.digests += b"".join([row[7] or bytes(32) for row in rows])
+    offline.undigested.update(first + n for n, row in enumerate(rows) if not row[7])

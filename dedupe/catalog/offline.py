@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from dedupe.files.columns import Column
+from dedupe.result import Problem, SkipReason
 
 _AT_ONCE = 1 << 14  # files whose values are handed over together
 
@@ -20,6 +22,9 @@ class Offline:
     undigested: set[int] = field(default_factory=set)  # files without a digest
     volume_ids: dict[int, str] = field(default_factory=dict)  # by volume in the table: the id that it has where it is
     notes: list[str] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)  # what of catalogs is damaged
+    unread: dict[bytes, int] = field(default_factory=dict)  # by catalog: entries not read when it was finished
+    skipped: Counter[SkipReason] = field(default_factory=Counter)  # what was left out of catalogs
 
     def __bool__(self) -> bool:
         return any(self.parts)
@@ -38,6 +43,10 @@ class Offline:
         for part in self.parts:
             for first in range(part.start, part.stop, _AT_ONCE):
                 members = range(first, min(first + _AT_ONCE, part.stop))
+                if not without:
+                    column.put_joined(members, bytes(values[at * width : (at + len(members)) * width]))
+                    at += len(members)
+                    continue
                 known = [
                     None if i in without else bytes(values[(k := at + i - first) * width : (k + 1) * width])
                     for i in members

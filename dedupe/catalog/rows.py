@@ -8,16 +8,18 @@ import sqlite3
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
-from typing import NamedTuple, TypeGuard
+from typing import Any, NamedTuple, TypeGuard
 
 from dedupe.catalog.database import number
+from dedupe.catalog.row_checksum import of_file, of_values, whole_files
 from dedupe.files.table import FileTable
 
 _SEPARATOR = os.fsencode(os.sep)
 _NO_NAMES = (b"", b".", b"..")
 _NUMBER = re.compile(r"-?[0-9]{1,40}")
-_KNOWN = "SELECT name, size, modified_ns, changed_ns, inode, fingerprint, digest FROM files WHERE folder = ?"
-_PUT = "INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+_KNOWN = "SELECT * FROM files WHERE folder = ?"
+_PUT = "INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_PLAIN = 8  # values of a row without its checksum
 
 
 class KnownRow(NamedTuple):
@@ -59,15 +61,17 @@ class CatalogFolders:
         path, inside = self.path(folder), self.table.mount_of(folder).relative(self.table.folders[folder])
         volume = self._volume(self.table.volume_of(folder))
         found = self._connection.execute("SELECT number FROM folders WHERE path = ?", (path,)).fetchone()
-        if found:
-            self._connection.execute(
-                "UPDATE folders SET volume = ?, inside = ? WHERE number = ?", (volume, inside, found[0])
-            )
-            return int(found[0])
-        cursor = self._connection.execute(
-            "INSERT INTO folders (path, volume, inside) VALUES (?, ?, ?)", (path, volume, inside)
+        at = int(found[0]) if found else self._new_number("folders")
+        row = (at, path, volume, inside)
+        self._connection.execute(
+            "INSERT INTO folders VALUES (?, ?, ?, ?, ?) ON CONFLICT (number) DO UPDATE "
+            "SET volume = excluded.volume, inside = excluded.inside, checksum = excluded.checksum",
+            (*row, of_values(*row)),
         )
-        return int(cursor.lastrowid or 0)
+        return at
+
+    def _new_number(self, table: str) -> int:
+        return int(self._connection.execute(f"SELECT ifnull(max(number), 0) + 1 FROM {table}").fetchone()[0])  # noqa: S608 - constant
 
     def _volume(self, volume: int) -> int:
         if volume not in self._volumes:
@@ -75,8 +79,9 @@ class CatalogFolders:
             row = (told.id, told.label, told.file_system)
             found = self._connection.execute("SELECT number FROM volumes WHERE id = ?", row[:1]).fetchone()
             if not found:
-                cursor = self._connection.execute("INSERT INTO volumes (id, label, file_system) VALUES (?, ?, ?)", row)
-                found = (cursor.lastrowid,)
+                found = (self._new_number("volumes"),)
+                values = (*found, *row)
+                self._connection.execute("INSERT INTO volumes VALUES (?, ?, ?, ?, ?)", (*values, of_values(*values)))
             self._volumes[volume] = int(found[0])
         return self._volumes[volume]
 
@@ -113,25 +118,37 @@ class CatalogFolders:
                 modified_ns, changed_ns = table.times(i)
                 changed = number(changed_ns) if is_settled(i) else None
                 stat = (table.size[i], number(modified_ns), changed, number(table.stable_inode_of(i)))
-                rows.append((at, self.name(i), *stat, *values_of(i)))
+                row = (at, self.name(i), *stat, *values_of(i))
+                rows.append((*row, of_file(row)))
             self._connection.executemany(_PUT, rows)
 
 
 def known_rows(connection: sqlite3.Connection, folder: int) -> dict[bytes, KnownRow]:
-    """Return what a catalog says of the files of a folder, by their names."""
+    """Return what a catalog says of the files of a folder, by their names, without rows that are damaged."""
     found = {}
-    for name, size, modified_ns, changed_ns, inode, fingerprint, digest in connection.execute(_KNOWN, (folder,)):
-        if not are_whole(name, size, modified_ns, inode, fingerprint, digest) or not _is_number(changed_ns or 0):
-            continue
+    for row in whole_rows(connection.execute(_KNOWN, (folder,)).fetchall()):
+        _, name, size, modified_ns, changed_ns, inode, fingerprint, digest = row[:_PLAIN]
         changed = None if changed_ns is None else int(changed_ns)
         found[name] = KnownRow(size, int(modified_ns), changed, int(inode), fingerprint or b"", digest or b"")
     return found
 
 
-def are_whole(
-    name: object, size: object, modified_ns: object, inode: object, fingerprint: object, digest: object
-) -> bool:
-    """Return whether the values of a row can be what was written: a failing disk may have changed them."""
+def whole_folders(connection: sqlite3.Connection) -> list[tuple[int, bytes]]:
+    """Return numbers and paths of the folders of a catalog, without those that are damaged."""
+    rows = connection.execute("SELECT * FROM folders").fetchall()
+    return [row[:2] for row in rows if row[4:] in ((), (of_values(*row[:4]),)) and isinstance(row[1], bytes)]
+
+
+def whole_rows(rows: Sequence[tuple[Any, ...]]) -> Sequence[tuple[Any, ...]]:
+    """Return the files' rows that are as they were written, by checksum, or where there is none, as far as it shows."""
+    if rows and len(rows[0]) > _PLAIN:
+        return whole_files(rows)
+    return [row for row in rows if may_be_whole(row)]
+
+
+def may_be_whole(row: tuple[Any, ...]) -> bool:
+    """Return whether the values of a row without checksum can be what was written."""
+    _, name, size, modified_ns, changed_ns, inode, fingerprint, digest = row
     return (
         isinstance(name, bytes)
         and b"/" not in name
@@ -139,10 +156,12 @@ def are_whole(
         and isinstance(size, int)
         and size >= 0
         and _is_number(modified_ns)
+        and _is_number(changed_ns or 0)
         and _is_number(inode)
         and int(inode) >= 0
         and (not fingerprint or (isinstance(fingerprint, bytes) and len(fingerprint) == 16))
         and (not digest or (isinstance(digest, bytes) and len(digest) == 32))
+        and (not size or bool(fingerprint))
     )
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -11,6 +13,7 @@ from dedupe.cli import console, options, values
 from dedupe.cli.exits import EPILOG, Exit
 
 if TYPE_CHECKING:
+    from dedupe.catalog.head import Head
     from dedupe.config import ScanConfig
     from dedupe.query.catalog_fill import Filled
     from dedupe.result import Problem
@@ -36,6 +39,20 @@ _DefaultExcludes = Annotated[
         help="Leave out recycle bins, snapshots and pseudo file systems.",
     ),
 ]
+_AsMade = Annotated[
+    bool | None,
+    typer.Option(
+        "--default-excludes/--no-default-excludes",
+        help="Leave out recycle bins, snapshots and pseudo file systems; by default as the catalog was made.",
+    ),
+]
+_StayAsMade = Annotated[
+    bool | None,
+    typer.Option(
+        "--one-file-system/--no-one-file-system",
+        help="Stay on the file system of PATH; by default as the catalog was made.",
+    ),
+]
 _FIRST_PROBLEMS = 5
 
 
@@ -55,6 +72,18 @@ def _config(
         one_file_system=one_file_system,
         own_files=(1, 2),
     )
+
+
+def _as_made(
+    file: str, config: ScanConfig, *, default_excludes: bool | None, one_file_system: bool | None
+) -> ScanConfig:
+    """Return a configuration with the rules of a catalog, but for what is asked for."""
+    from dedupe.catalog import database
+    from dedupe.query.catalog_rules import with_rules
+
+    with database.closing(database.opened(file), file) as connection:
+        head = database.head_of(connection, file)
+    return with_rules(config, head, default_excludes=default_excludes, one_file_system=one_file_system)
 
 
 @app.command(epilog=EPILOG)
@@ -89,8 +118,8 @@ def update(
     cache: options.Cache = None,
     no_cache: options.NoCache = False,
     jobs: options.Jobs = None,
-    default_excludes: _DefaultExcludes = True,
-    one_file_system: options.OneFileSystem = False,
+    default_excludes: _AsMade = None,
+    one_file_system: _StayAsMade = None,
     progress: options.Bars = None,
     quiet: options.Quiet = False,
 ) -> Exit:
@@ -99,7 +128,8 @@ def update(
 
     values.refuse_empty("FILE", file)
     kept = values.wanted_cache(cache, no_cache=no_cache)
-    config = _config(path, kept, jobs, default_excludes=default_excludes, one_file_system=one_file_system)
+    config = _config(path, kept, jobs, default_excludes=True, one_file_system=False)
+    config = _as_made(file, config, default_excludes=default_excludes, one_file_system=one_file_system)
     return _told(catalog_fill.update(file, config, progress=console.bars(progress, quiet=quiet)), quiet=quiet)
 
 
@@ -139,6 +169,7 @@ def info(file: _File) -> Exit:
         head = database.head_of(connection, file)
         volumes = database.volumes_of(connection, file)
         files, size = connection.execute("SELECT count(*), ifnull(sum(size), 0) FROM files").fetchone()
+        problems = database.problems_of(connection)
     lines = [f"Folder: {display.shown(head.root)}"]
     for volume in volumes.values():
         label = f", {display.shown_text(volume.label)}" if volume.label else ""
@@ -150,9 +181,26 @@ def info(file: _File) -> Exit:
         f"Made: {head.made}",
         f"Updated: {head.updated}" if head.complete else "Updated: never finished",
         f"Catalog: {binary_size(os.path.getsize(file))}, number {head.id}",
+        *_told_rules(head),
     ]
+    lines += [f"Not read: {display.shown(path)}: {kind}, {display.shown_text(why)}" for path, kind, why in problems]
     console.write([(line + "\n").encode("utf-8", "backslashreplace") for line in lines])
     return Exit.DONE
+
+
+def _told_rules(head: Head) -> Iterator[str]:
+    """Yield by which rules a catalog was made, and what they left out."""
+    from dedupe.query.catalog_rules import rules_of
+    from dedupe.report.text import skipped
+
+    if head.files < 0:
+        yield "Rules: it does not say (of an earlier version, or never finished)"
+        return
+    usual = json.loads(rules_of(_config(".", None, None, default_excludes=True, one_file_system=False)))
+    others = [f"{name.replace('_', ' ')} {value}" for name, value in head.told_rules.items() if value != usual[name]]
+    yield f"Rules: {', '.join(others) or 'the usual ones'}"
+    yield f"Left out: {', '.join(skipped(head.skipped)) or 'nothing'}"
+    yield f"Could not be read: {head.unread:,}"
 
 
 @app.command(epilog=EPILOG)
@@ -161,8 +209,8 @@ def verify(
     file: _File,
     path: _Path,
     jobs: options.Jobs = None,
-    default_excludes: _DefaultExcludes = True,
-    one_file_system: options.OneFileSystem = False,
+    default_excludes: _AsMade = None,
+    one_file_system: _StayAsMade = None,
     progress: options.Bars = None,
     quiet: options.Quiet = False,
 ) -> Exit:
@@ -173,7 +221,8 @@ def verify(
 
     console.expect_output()
     values.refuse_empty("FILE", file)
-    config = _config(path, None, jobs, default_excludes=default_excludes, one_file_system=one_file_system)
+    config = _config(path, None, jobs, default_excludes=True, one_file_system=False)
+    config = _as_made(file, config, default_excludes=default_excludes, one_file_system=one_file_system)
     checked = check(file, config, progress=console.bars(progress, quiet=quiet))
     for found in checked.differences:
         now = f" -> {display.shown(found.now)}" if found.now else ""

@@ -13,14 +13,15 @@ from enum import StrEnum
 
 from dedupe.catalog import database
 from dedupe.catalog.head import Head
-from dedupe.catalog.rows import CatalogFolders, KnownRow, known_rows
+from dedupe.catalog.rows import CatalogFolders, KnownRow, known_rows, whole_folders
 from dedupe.compare import fingerprint
 from dedupe.compare.tuning import MEASURED
 from dedupe.config import ScanConfig
 from dedupe.errors import NothingUsableError
 from dedupe.files.columns import Column
 from dedupe.progress import Progress, Silent
-from dedupe.query.catalog_fill import refuse_other, root_of
+from dedupe.query.catalog_place import refuse_other, root_of
+from dedupe.report.units import counted
 from dedupe.result import Problem, ProblemKind
 from dedupe.scan.fingerprints import read_fingerprints
 from dedupe.scan.hash_whole import hash_whole
@@ -83,10 +84,14 @@ def check(path: str, config: ScanConfig, *, progress: Progress | None = None) ->
             folders = CatalogFolders(connection, listing.table, session.roots[0])
             rows = {
                 place + name: row
-                for at, place in connection.execute("SELECT number, path FROM folders").fetchall()
+                for at, place in whole_folders(connection)
                 for name, row in known_rows(connection, at).items()
             }
             checked = Checked(quick=head.quick, problems=list(listing.problems))
+            here = connection.execute("SELECT count(*) FROM files").fetchone()[0]
+            if damaged := max(here, head.files) - len(rows):
+                told = f"{counted(damaged, 'row')} of the catalog had been damaged: `dedupe catalog update` reads anew"
+                checked.problems.append(Problem(os.fsencode(os.path.abspath(path)), ProblemKind.IO, told))
             unlisted = tuple(folders.below_root(each) for each in listing.unlisted)
             _compare(session, folders, head, rows, unlisted, checked)
     checked.problems = sorted((p._replace(path=outside(p.path)) for p in checked.problems), key=lambda p: p.path)

@@ -18,6 +18,7 @@ from datetime import UTC, datetime
 from dedupe.cache.write_buffer import settled_before
 from dedupe.catalog import database
 from dedupe.catalog.head import CatalogVolume, Head
+from dedupe.catalog.mend import mend
 from dedupe.catalog.recognise import is_catalog
 from dedupe.catalog.rows import CatalogFolders, KnownRow
 from dedupe.compare import fingerprint
@@ -25,6 +26,9 @@ from dedupe.compare.tuning import MEASURED, Tuning
 from dedupe.config import ScanConfig
 from dedupe.errors import DedupeError, NothingUsableError, UsageError
 from dedupe.progress import Progress, Silent
+from dedupe.query.catalog_place import refuse_other, root_of
+from dedupe.query.catalog_rules import counts_of, other_rules, rules_of
+from dedupe.report.units import counted
 from dedupe.result import Problem
 from dedupe.scan.fingerprints import read_fingerprints
 from dedupe.scan.hash_whole import hash_whole
@@ -32,7 +36,7 @@ from dedupe.scan.list_files import list_files
 from dedupe.scan.recall import Known, recall
 from dedupe.scan.session import Session, scan_session
 from dedupe.storage import display, volumes
-from dedupe.storage.paths import absolute, outside
+from dedupe.storage.paths import outside
 from dedupe.version import __version__
 from dedupe.walk.listing import Listing
 from dedupe.walk.mount_points import located
@@ -67,7 +71,7 @@ def create(path: str, config: ScanConfig, *, quick: bool = False, progress: Prog
         UsageError: there is another file, or the root is no folder.
         NothingUsableError: the catalog cannot be made, or the folder not be read.
     """
-    if os.path.lexists(path) and is_catalog(os.fsencode(path)):
+    if os.path.lexists(path) and is_catalog(os.fsencode(path)) and not database.was_never_made(path):
         with database.closing(database.opened(path, change=True), path) as connection:
             head = database.head_of(connection, path)
         if head.complete or head.quick != quick:
@@ -88,6 +92,7 @@ def create(path: str, config: ScanConfig, *, quick: bool = False, progress: Prog
         algorithm="sha256",
         quick=quick,
         complete=False,
+        rules=rules_of(config),
     )
     volume = CatalogVolume(1, place.volume.id, place.volume.label, place.volume.file_system)
     made = database.make(path, head, volume)
@@ -112,37 +117,14 @@ def update(path: str, config: ScanConfig, *, progress: Progress | None = None, t
         head = database.head_of(connection, path)
         database.refuse_unsound(connection, path)
         refuse_other(connection, head, root, path)
-        return _fill(connection, replace(head, root=outside(root)), config, path, progress or Silent(), tuning)
-
-
-def refuse_other(connection: sqlite3.Connection, head: Head, root: bytes, path: str) -> None:
-    """Refuse a folder that a catalog is not of: on another volume, or at another place of it.
-
-    Raises:
-        UsageError: it is another one.
-    """
-    place = located(root)
-    known = database.volumes_of(connection, path)[1]
-    if (known.id, head.inside) != (place.volume.id, place.relative(os.path.join(root, b""))):
-        label = f" ({display.shown_text(known.label)})" if known.label else ""
-        raise UsageError(
-            f"{_shown(path)} is of {display.text(head.root)} on the volume {known.id or 'without a name'}{label}, and "
-            f"{display.text(outside(root))} is another place: name that folder, or make a catalog of this one."
-        )
-
-
-def root_of(config: ScanConfig) -> bytes:
-    """Return the folder that a catalog is of.
-
-    Raises:
-        UsageError, NothingUsableError: it is no folder.
-    """
-    (root,) = (absolute(os.fsencode(each)) for each in config.roots)
-    if not os.path.isdir(root):
-        if os.path.lexists(root):
-            raise UsageError(f"{display.text(outside(root))} is no folder: name the one that the disk is reached by.")
-        raise NothingUsableError(f"{display.text(outside(root))} does not exist: check that its disk is connected.")
-    return root
+        rules = rules_of(config)
+        notes = [] if head.rules in ("", rules) else [other_rules(_shown(path), head, rules)]
+        if dropped := mend(connection, head):
+            notes.append(f"{counted(dropped, 'row')} of the catalog {_shown(path)} had been damaged: read anew.")
+        head = replace(head, root=outside(root), rules=rules)
+        filled = _fill(connection, head, config, path, progress or Silent(), tuning)
+        filled.notes = (*notes, *filled.notes)
+        return filled
 
 
 def _shown(path: str) -> str:
@@ -171,11 +153,17 @@ def _fill(
             (p._replace(path=outside(p.path)) for p in (*listing.problems, *filled.problems)), key=lambda p: p.path
         )
         filled.notes = session.cache.notes
-    with connection:
-        now = datetime.now(UTC).isoformat(timespec="seconds")
-        database.write_head(connection, replace(head, updated=now, version=__version__, complete=True))
     filled.files, size = connection.execute("SELECT count(*), sum(size) FROM files").fetchone()
     filled.bytes = size or 0
+    head = replace(
+        head, files=filled.files, size=filled.bytes, unread=len(filled.problems), left_out=counts_of(listing.skipped)
+    )
+    with connection:
+        connection.execute("DELETE FROM problems")
+        rows = [(problem.path, str(problem.kind), problem.message) for problem in filled.problems]
+        connection.executemany("INSERT INTO problems VALUES (?, ?, ?)", rows)
+        now = datetime.now(UTC).isoformat(timespec="seconds")
+        database.write_head(connection, replace(head, updated=now, version=__version__, complete=True))
     return filled
 
 

@@ -57,7 +57,8 @@ def _state(proof: Proof, holders: Collection[Proof]) -> int:
     if all(each is Proof.OFFLINE for each in holders):
         return HELD_OFFLINE
     read_now = (Proof.COMPARED, Proof.HASHED)
-    return HELD if proof in read_now and any(each in read_now for each in holders) else HELD_BY_MEMORY
+    known = (*read_now, Proof.OFFLINE)  # what only a catalog tells of the card, nobody can read instead
+    return HELD if proof in known and any(each in read_now for each in holders) else HELD_BY_MEMORY
 
 
 def hold_probably(held: Held, sides: Sides, offline: Offline, sets: Sets) -> None:

@@ -22,7 +22,7 @@ from dedupe.query.ghosts import ghosts
 from dedupe.query.held import HELD_BY_MEMORY, HELD_OFFLINE, PROBABLE, Held, hold, hold_probably
 from dedupe.query.missing_files import FoundMissing
 from dedupe.query.settings import MissingConfig
-from dedupe.query.sides import Sides, joined, roots_without_files, tell_sides
+from dedupe.query.sides import Sides, joined, roots_without_files, tell_sides, unread_problems
 from dedupe.query.trash import trash_notes
 from dedupe.result import ProblemKind
 from dedupe.scan.confirm import Confirmed, confirm
@@ -73,7 +73,9 @@ def find_missing(
         card.notes += trash_notes(card.table)
         numbered = dict(enumerate(card_roots))
         offline = add_catalogs(session, config.card_scan(), card.table, numbered, catalogs=card.catalogs)
-        if not len(card.table) and not card.problems:
+        card.problems += unread_problems(offline)
+        card.skipped.update(offline.skipped)
+        if not len(card.table) and not card.problems and not offline.problems:
             raise NothingUsableError(
                 f"No file to look for: check that {_shown(card_roots)} is what you mean, and there."
             )
@@ -97,6 +99,7 @@ def find_missing(
         tell_offline(offline, confirmed)
         held = hold(session, sides, confirmed)
         hold_probably(held, sides, offline, shared)
+        card.problems += offline.problems
         card.notes += [*offline.notes, *_ghost_notes(sides)]
         return _result(session, config, (card, archive), sides, (known, likely, confirmed, held))
 

@@ -11,7 +11,9 @@ from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
+from dedupe.catalog.offline import Offline
 from dedupe.files.table import FileTable
+from dedupe.report.units import counted
 from dedupe.result import Problem, ProblemKind
 from dedupe.scan.list_files import Sets, group_by_size
 from dedupe.scan.unite import is_independent, same_files, showing_mounts
@@ -79,6 +81,14 @@ def roots_without_files(table: FileTable, roots: Sequence[bytes]) -> list[Proble
         if not any(table.left_out[n] > 0 for n in below) and below.isdisjoint(table.folder):
             problems.append(Problem(root, ProblemKind.NOT_FOUND, "holds no file: check that it is what you mean"))
     return problems
+
+
+def unread_problems(offline: Offline) -> list[Problem]:
+    """Return a problem for each catalog of the card that lacks what could not be read when it was finished."""
+    return [
+        Problem(path, ProblemKind.IO, f"{counted(count, 'entry', 'entries')} could not be read for this catalog")
+        for path, count in offline.unread.items()
+    ]
 
 
 def joined(card: Listing, archive: Listing, roots: int, archive_roots: int) -> Sides:

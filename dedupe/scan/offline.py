@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import os
 from array import array
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
 
 from dedupe.catalog.offline import Offline
 from dedupe.config import Confirm, ScanConfig
@@ -65,7 +66,7 @@ def add_catalogs(  # noqa: PLR0913 - the last two are for `missing`
             # what two of them tell of, the one with digests tells, and then the newer one
             known.sort(key=lambda catalog: (not catalog.head.quick, catalog.head.updated), reverse=True)
             for catalog in known:
-                add_catalog(offline, table, catalog, _Rules(filters, catalog.path).takes_part, covered, sizes)
+                add_catalog(offline, table, catalog, _Rules(filters, catalog.path).take_part, covered, sizes)
     return offline
 
 
@@ -76,14 +77,14 @@ class _Rules:
         self._filters = filters
         self._entered = {os.path.join(catalog, b""): True}
 
-    def takes_part(self, folder: bytes, name: bytes, size: int) -> bool:
-        """Return whether a file takes part: by its size, its name, and the folders above it."""
+    def take_part(self, folder: bytes, rows: Sequence[tuple[Any, ...]]) -> Sequence[tuple[Any, ...]]:
+        """Return the rows of one folder that take part: by size, name, and the folders above."""
         filters = self._filters
-        return (
-            filters.min_size <= size <= filters.max_size
-            and self._enters(folder)
-            and (not filters.any_names or filters.of_file(folder, name) is None)
-        )
+        if not self._enters(folder):
+            return []
+        least, most = filters.min_size, filters.max_size
+        rows = [row for row in rows if least <= row[2] <= most]
+        return [row for row in rows if filters.of_file(folder, row[1]) is None] if filters.any_names else rows
 
     def _enters(self, folder: bytes) -> bool:
         unknown = []  # no recursion: a path may be deeper than Python's stack

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import shutil
-import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -23,6 +21,7 @@ from dedupe.query.settings import MissingConfig
 from dedupe.report import FORMATS, Style
 from dedupe.storage import volumes
 from dedupe.storage.volume import Mount
+from tests.catalog_helpers import rewrite
 from tests.conftest import need, write
 from tests.disks import disk
 
@@ -123,10 +122,12 @@ def test_a_catalog_of_the_card_under_another_id_does_not_hold(tmp_path: Path) ->
     write(tmp_path / "card/b", b"b" * 20_000)
     catalog = tmp_path / "card.catalog"
     create(str(catalog), ScanConfig(roots=[tmp_path / "card"]))
-    with contextlib.closing(sqlite3.connect(catalog)) as connection, connection:
-        connection.execute("UPDATE volumes SET id = 'odd:1'")
-        connection.execute("UPDATE files SET modified_ns = modified_ns + 1000000000 WHERE size = 10000")
-        connection.execute("UPDATE files SET modified_ns = modified_ns + 9000000000 WHERE size = 20000")
+    rewrite(
+        catalog,
+        "UPDATE volumes SET id = 'odd:1'",
+        "UPDATE files SET modified_ns = modified_ns + 1000000000 WHERE size = 10000",
+        "UPDATE files SET modified_ns = modified_ns + 9000000000 WHERE size = 20000",
+    )
     found = find_missing(MissingConfig(card=[tmp_path / "card"], archive=[catalog], jobs=1))
     assert [os.path.basename(file.path) for file in found.missing] == [b"a"]
 
