@@ -53,6 +53,9 @@ class MarkedGroup:
     redundant: tuple[MarkedFile, ...]
 
 
+RULES = ("protect", "protect-name", "only-in", "prefer", "then")
+
+
 class Rule(NamedTuple):
     """A rule that made the marks: its option without dashes, and the folder or word that it was given."""
 
@@ -184,7 +187,10 @@ def _rules(rules: list[Any]) -> Iterator[Rule]:
         where = f"rule number {number}"
         if not isinstance(rule, dict):
             raise BrokenReport(f"{where} is no object")
-        yield Rule(take(rule, "rule", str, where), _exact(rule, "value", where))
+        name = take(rule, "rule", str, where)
+        if name not in RULES:  # acting would leave out what it forbids
+            raise BrokenReport(f"{where} is {name!r}, which this version does not know")
+        yield Rule(name, _exact(rule, "value", where))
 
 
 def _group(group: object, where: str) -> MarkedGroup:

@@ -142,4 +142,6 @@ def _marks(source: str, rules: Rules, *, verbose: bool) -> Marks:
         return marks.read(data, source)
     decided = mark(load_report(data, os.fsencode(source)), rules)
     rule_options.tell_undecided(decided.undecided, verbose=verbose)
+    if not decided.marks.groups and not decided.undecided:
+        console.say("dedupe: the rules leave nothing redundant: every copy has to stay by one of them")
     return dataclasses.replace(decided.marks, sha256=hashlib.sha256(data).hexdigest())  # of the report, for the journal

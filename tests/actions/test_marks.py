@@ -128,3 +128,11 @@ def test_what_is_no_json_is_refused(data: bytes) -> None:
     """So is what is cut, nested without end, or of another encoding."""
     with pytest.raises(UsageError, match="cannot be acted on"):
         read(data, "m.json")
+
+
+def test_a_rule_that_is_not_known_refuses_the_marks() -> None:
+    """A newer version's rule, or one that was misspelt by hand, may forbid what would be done."""
+    made = b"".join(write(Marks(roots=(b"/r",), groups=[], rules=[Rule("protect", b"/r/p")])))
+    assert read(made, "m.json").rules == (Rule("protect", b"/r/p"),)
+    with pytest.raises(UsageError, match="rule number 1 is 'proteckt', which this version does not know"):
+        read(made.replace(b'"protect"', b'"proteckt"'), "m.json")

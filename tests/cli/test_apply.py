@@ -229,3 +229,9 @@ def test_the_help_says_what_it_asks_and_how_to_go_back(cli: Run) -> None:
     told = " ".join(cli("apply", "--help").stdout.decode().split())
     assert "asks for the word yes; `dedupe undo` takes it back" in told
     assert "2 wrong usage, or marks that are refused as a whole, or nobody to ask" in told
+
+
+def test_rules_that_leave_nothing_say_so(cli: Run, report: Path, tmp_path: Path) -> None:
+    """Where each copy has to stay by some rule, the user learns why nothing is asked."""
+    done = cli("apply", report, "--protect", "top", "--then", "oldest", "--delete", "--yes")
+    assert (done.returncode, b"the rules leave nothing redundant" in done.stderr) == (1, True)
