@@ -6,7 +6,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,6 +13,7 @@ from hypothesis import strategies as st
 import dedupe
 from dedupe.actions.marks import MarkedFile, MarkedGroup, Marks, Rule, is_marks, read, write
 from dedupe.errors import UsageError
+from tests import schemas
 from tests.report_helpers import HOSTILE
 
 SCHEMA = json.loads((Path(dedupe.__file__).parent / "report/marks-schema.json").read_text(encoding="utf-8"))
@@ -63,7 +63,7 @@ groups = st.builds(
 
 def test_a_file_of_the_page_is_read_unchanged() -> None:
     """Exact bytes win over text, and each kind of name is kept."""
-    jsonschema.validate(PAGE, SCHEMA)
+    schemas.validate(PAGE, SCHEMA)
     found = read(json.dumps(PAGE).encode(), "m.json")
     (group,) = found.groups
     assert found.roots == (b"/data",)
@@ -77,7 +77,7 @@ def test_what_is_written_is_read_again(made: tuple[MarkedGroup, ...], roots: tup
     """Any names and numbers survive, and the file follows its schema."""
     marks = Marks(roots=roots, groups=made, rules=(Rule("protect", rule),), undecided=3, host="h")
     data = b"".join(write(marks))
-    jsonschema.validate(json.loads(data), SCHEMA)
+    schemas.validate(json.loads(data), SCHEMA)
     assert is_marks(data)
     assert read(data, "m.json") == marks
 

@@ -8,10 +8,10 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
-import jsonschema
 import pytest
 
 import dedupe
+from tests import schemas
 from tests.cases.common import not_on_windows
 from tests.conftest import write
 
@@ -37,7 +37,7 @@ def test_marks_are_written_whole_or_not(cli: Run, report: Path, tmp_path: Path) 
     assert b"dedupe: 1 redundant file in 1 group: `dedupe apply m.json --trash`" in done.stderr
     marks = json.loads((tmp_path / "m.json").read_bytes())
     schema = (Path(dedupe.__file__).parent / "report/marks-schema.json").read_text(encoding="utf-8")
-    jsonschema.validate(marks, json.loads(schema))
+    schemas.validate(marks, json.loads(schema))
     assert marks["undecided"] == 1
     assert [rule["rule"] for rule in marks["rules"]] == ["prefer"]
     assert cli("mark", report, "--then", "newest", "--output", "m.json").returncode == 0
