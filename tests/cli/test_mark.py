@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -93,7 +94,8 @@ def test_marks_that_were_formatted_anew_are_marks(cli: Run, report: Path, tmp_pa
     assert text.index("dedupe-marks") > 4096
     (tmp_path / "m.json").write_text(text, encoding="utf-8")
     assert b"holds marks already" in cli("mark", "m.json", "--then", "newest").stderr
-    assert b"rules are for a report" in cli("apply", "m.json", "--then", "newest", "--delete", "--yes").stderr
+    if sys.platform == "linux":  # where acting is offered
+        assert b"rules are for a report" in cli("apply", "m.json", "--then", "newest", "--delete", "--yes").stderr
     assert cli("mark", report, "--prefer", "top/a", "--output", "m.json").returncode == 0  # and may be replaced
 
 
