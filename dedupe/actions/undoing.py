@@ -222,7 +222,7 @@ class Undoing:
         aside, left = self._made_aside(before, intent, target, here)
         try:
             if self.to is None:
-                put_over(aside, here)
+                put_over(aside, here, self._own, intent.n)
             else:
                 self._rename(aside, target.spot, intent)
         except (OSError, RefusedError):
