@@ -12,6 +12,7 @@ import pytest
 
 from dedupe.actions import restoring, runs, settle, undoing
 from dedupe.actions.apply import ActionName
+from dedupe.storage.temporary_names import is_temporary
 from tests.actions.common import ON_LINUX, act, content, copies, killed_in, reasons, take_back
 
 pytestmark = ON_LINUX
@@ -86,6 +87,7 @@ def test_two_files_that_take_the_name_one_after_the_other_stay_both(
     (told,) = reasons(take_back(journal))
     (beside,) = top.glob(".dedupe-*")
     assert beside.name in told
+    assert is_temporary(os.fsencode(beside.name))  # so that a scan tells of it
     assert {path.read_bytes() for path in top.iterdir()} == {content("one"), b"NEW WORK", b"NEWER"}
 
 
