@@ -111,7 +111,7 @@ def _settle(known: Known, run: Run, tally: Tally, *, is_dry: bool) -> None:
             tally.notes.append(f"Names that killed runs left in the middle, and that come first: {count:,}.")
         return
     settled = settle.settle_all([*known.runs, *([run] if run in known.headless else [])])
-    tally.notes += settled.notes()
+    tally.notes += settled.notes(undoing=run.name)
     tally.unknown += settled.left_of(run)
 
 
