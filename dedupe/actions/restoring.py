@@ -159,9 +159,5 @@ def _put_again(aside: Spot, target: Place, second: bytes) -> None:
 
 def _is_still(spot: Spot, seen: Place) -> bool:
     """Return whether a name means the very file that was seen, as it was."""
-    now, before = look_at(spot).look, seen.look
-    return (
-        now is not None
-        and before is not None
-        and (now.identity, now.size, now.modified_ns) == (before.identity, before.size, before.modified_ns)
-    )
+    now = look_at(spot).look
+    return now is not None and seen.look is not None and now.is_as(seen.look)

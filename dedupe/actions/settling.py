@@ -135,6 +135,12 @@ class _Case:
         self.drop_notes()
         rename(source, target, second_name(self.run, self.intent.n, back=True))
 
+    def made(self, here: Place, *, is_made: bool) -> Outcome:
+        """Return how making a file again ended, and which file that is."""
+        inode = here.look.inode if is_made and here.look is not None else 0
+        result = Result.DONE if is_made else Result.PUT_BACK
+        return Outcome(n=self.intent.n, result=result, reason=_KILLED, inode=inode)
+
     def ended(self, result: Result) -> Outcome:
         """Return how it ended."""
         return Outcome(n=self.intent.n, result=result, reason=_KILLED)
@@ -238,11 +244,11 @@ def _made_again(case: _Case, here: Place, aside: Place) -> Outcome:
         here = case.here()
     is_made = here.has_content(intent)
     if aside.look is None:
-        return case.ended(Result.DONE if is_made else Result.PUT_BACK)
+        return case.made(here, is_made=is_made)
     if not (is_made or _keeper_has_content(case)) and aside.has_content(intent):
         return _unknown(intent, f"a copy of it lies beside it as {display.shown(aside.spot.name)}")
     unlink_at(*aside.spot)  # whole or not, the next undo makes it again
-    return case.ended(Result.DONE if is_made else Result.PUT_BACK)
+    return case.made(here, is_made=is_made)
 
 
 def _parted(case: _Case, here: Place, aside: Place) -> Outcome:
@@ -260,7 +266,7 @@ def _parted(case: _Case, here: Place, aside: Place) -> Outcome:
             is_made = False
     if aside.look is not None:
         unlink_at(*aside.spot)  # the link, or a copy, whole or not
-    return case.ended(Result.DONE if is_made else Result.PUT_BACK)
+    return case.made(here, is_made=is_made)
 
 
 def _keeper_has_content(case: _Case) -> bool:

@@ -17,7 +17,8 @@ from dedupe.actions.elsewhere import below, make_folders, on_one_device
 from dedupe.actions.holding import Folders, RefusedError
 from dedupe.actions.interrupts import Deferred
 from dedupe.actions.journal import Journal
-from dedupe.actions.places import Place, check_volume, place
+from dedupe.actions.made import Made
+from dedupe.actions.places import Place, check_volume, look_at, place
 from dedupe.actions.records import Intent, Outcome, Result
 from dedupe.actions.restoring import CHANGED, UNKNOWN_DIGEST, copy_to, put_over
 from dedupe.actions.runs import Known, Run
@@ -46,17 +47,13 @@ class Undoing:
     progress: Progress
     written: Journal | None = None  # None to look only
     folders: Folders = field(default_factory=Folders)
-    _made: dict[tuple[int, int], bytes] = field(default_factory=dict)  # files that have a name again
+    _made: Made = field(init=False)
     _n: int = 0
     _parted: int = 0  # files that had further names which nobody knows
 
     def __post_init__(self) -> None:
-        """Find the files that earlier undos of the run gave a name again: further names of theirs are links."""
-        for other in self.known.undos(self.run):
-            for intent in other.done():
-                before = self.run.intents.get(intent.undoes)
-                if before and intent.verb.endswith(("delete", "hardlink")) and not other.is_elsewhere:
-                    self._made[before.device, before.inode] = intent.path
+        """Find what earlier undos made."""
+        self._made = Made(self.run, self.known)
 
     def all(self, intents: Sequence[Intent]) -> None:
         """Take them back in batches, each journalled before it is begun."""
@@ -127,7 +124,8 @@ class Undoing:
         try:
             self._make_way(before, intent, made)
             left = _HOW[before.verb](self, before, intent)
-            outcome = Outcome(n=intent.n, result=Result.DONE, reason="; ".join(left))
+            inode = self._made.inode(before)
+            outcome = Outcome(n=intent.n, result=Result.DONE, reason="; ".join(left), inode=inode)
             self.tally.done += 1
             self.tally.done_bytes += intent.size
             self.tally.unknown[:] = [each for each in self.tally.unknown if each.path != before.shown]
@@ -199,12 +197,14 @@ class Undoing:
         if here is None or self.written is None:
             return self._looked(before, source)
         aside, left = self._made_aside(before, intent, here, source)
+        made = look_at(aside)
         try:
             self._rename(aside, here.spot, intent)
         except OSError:
             unlink_at(*aside)
             raise
-        self._made[before.device, before.inode] = intent.path
+        if self.to is None:
+            self._made.note(before, intent.path, made)
         return left
 
     def unlink(self, before: Intent, intent: Intent) -> list[str]:
@@ -220,6 +220,7 @@ class Undoing:
         if target is None or self.written is None:
             return self._looked(before, here)
         aside, left = self._made_aside(before, intent, target, here)
+        made = look_at(aside)
         try:
             if self.to is None:
                 put_over(aside, here, self._own, intent.n)
@@ -229,7 +230,8 @@ class Undoing:
             with suppress(OSError):
                 unlink_at(*aside)
             raise
-        self._made[before.device, before.inode] = intent.path
+        if self.to is None:
+            self._made.note(before, intent.path, made)
         return left
 
     def _source(self, before: Intent) -> Place:
@@ -274,11 +276,9 @@ class Undoing:
     def _made_aside(self, before: Intent, intent: Intent, here: Place, source: Place) -> tuple[Spot, list[str]]:
         """Make the file beside its name: a further name of one that is back, or a copy."""
         aside = Spot(here.spot.folder, intent.temporary or b"")
-        made = self._made.get((before.device, before.inode))
-        if made is not None and self.to is None:
+        if self.to is None:
             with suppress(OSError):  # it went away with its folder: a copy does as well
-                first = place(made, self.folders)
-                if first.has_content(before):
+                if first := self._made.first(before, source, self.folders):
                     link_at(*first.spot, *aside)
                     return aside, []
         if source.look is None or source.look.size != before.size:

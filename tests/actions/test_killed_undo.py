@@ -22,17 +22,16 @@ WHERE = [
 
 
 @pytest.mark.parametrize("elsewhere", [False, True])
-@pytest.mark.parametrize(("action", "owner", "name"), WHERE)
+@pytest.mark.parametrize("where", WHERE)
 def test_what_a_killed_undo_did_not_bring_back_is_told_as_not_back(
     tmp_path: Path,
     journal: Path,
-    action: ActionName,
-    owner: Any,
-    name: str,
+    where: tuple[ActionName, Any, str],
     elsewhere: bool,  # noqa: FBT001 - a parameter of the test
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """With the command that goes on; an apply of other files never says that it is where it was."""
+    action, owner, name = where
     if elsewhere:
         owner, name = (owner, "copy_to") if action is ActionName.DELETE else (undoing.Undoing, "_rename")
     marks = copies(tmp_path / "top", {"one": (["a"], ["b"])})
