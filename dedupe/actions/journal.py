@@ -29,6 +29,7 @@ ENDING = ".jsonl"
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 _LENGTH = 8  # of a run's name: milliseconds until 2059
 _NAME = re.compile(rf"[0-9a-z]{{{_LENGTH}}}{re.escape(ENDING)}")
+_TORN = b" \n"  # ends a torn line; no whole one ends like that
 _LOCKED_BYTE = 1 << 62  # beyond any journal: where Windows' lock keeps nobody from reading
 
 if sys.platform == "win32":
@@ -62,6 +63,8 @@ class Journal:
         self, folder: str, action: str, options: Mapping[str, Any], *, marks_sha256: str = "", undoes: str = ""
     ) -> None:
         self._folder = folder
+        self._open: set[int] = set()  # intents of which the journal does not say how they ended
+        self._is_torn = False
         _check_owner(folder)
         with self._needed():
             os.makedirs(folder, mode=0o700, exist_ok=True)
@@ -99,6 +102,8 @@ class Journal:
         Raises:
             NothingUsableError: it cannot be written: what was intended must not be done.
         """
+        intents = list(intents)
+        self._open |= {intent.n for intent in intents}
         with self._needed():
             self.put(intent.as_object() for intent in intents)
             self.sync()
@@ -111,17 +116,28 @@ class Journal:
         """
         with self._needed():
             self.put([outcome.as_object()])
+        self._open.discard(outcome.n)
 
     def end(self, totals: Mapping[str, Any]) -> None:
-        """Write the foot: the run has come to its end."""
+        """Write the foot: the run has come to its end.
+
+        Without a word on how each of its intents ended it gets none, and the next run looks, as after a kill.
+
+        Raises:
+            NothingUsableError: it cannot be written.
+        """
+        if self._open:
+            return
         with self._needed():
             self.put([foot(totals)])
             self.sync()
 
     def put(self, objects: Iterable[Mapping[str, Any]]) -> None:
-        """Append lines, each whole."""
+        """Append lines, each whole; behind one that could not be written whole, on a line of their own."""
         for each in objects:
-            write_all(self._file, json.dumps(each).encode() + b"\n")
+            begin, self._is_torn = _TORN if self._is_torn else b"", True
+            write_all(self._file, begin + json.dumps(each).encode() + b"\n")
+            self._is_torn = False
 
     def sync(self) -> None:
         """Have all lines on the disk."""
@@ -187,7 +203,7 @@ def append(descriptor: int, objects: Iterable[Mapping[str, Any]]) -> None:
     os.lseek(descriptor, max(end - 1, 0), os.SEEK_SET)
     torn = end > 0 and os.read(descriptor, 1) != b"\n"
     lines = b"".join(json.dumps(each).encode() + b"\n" for each in objects)
-    write_all(descriptor, (b"\n" if torn else b"") + lines)
+    write_all(descriptor, (_TORN if torn else b"") + lines)
     os.fsync(descriptor)
 
 

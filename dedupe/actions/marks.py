@@ -75,7 +75,7 @@ class Marks:
     host: str = ""  # where the scan ran
     rules: Sequence[Rule] = ()  # in the order given; none in marks that were made by hand
     undecided: int = 0  # groups that the rules could not decide
-    volumes: Sequence[dict[str, Any]] = ()  # of the report: root, id, file system; for people, nothing reads it
+    volumes: Sequence[dict[str, Any]] = ()  # of the report: id, label, file system
     sha256: str = field(
         default="", compare=False
     )  # of the file that they were read from, or of the report that they were made of

@@ -15,7 +15,7 @@ from dedupe.actions.bounds import Passing, Rules, identity
 from dedupe.actions.copies import Copy, Name, merged
 from dedupe.actions.held_back import Kind
 from dedupe.actions.marks import Marks
-from dedupe.actions.present import GroupNow, Places
+from dedupe.actions.present import GroupNow, Places, tell_gone
 from dedupe.actions.tally import Refusal
 from dedupe.errors import UsageError
 from dedupe.storage import display
@@ -71,6 +71,7 @@ def make(marks: Marks, limits: Limits) -> Plan:
     rules = Rules(marks.rules)
     places = Places(marks.roots, limits.target)
     looked = [GroupNow(group, places) for group in marks.groups]
+    tell_gone(looked, (str(volume.get("id", "")) for volume in marks.volumes))
     kept = {copy.identity for group in looked for copy in group.keepers}
     guard = _Guard(limits, rules, kept)
     for group in looked:

@@ -10,6 +10,7 @@ import os
 from collections.abc import Iterable, Sequence
 
 from dedupe.actions import looks
+from dedupe.actions.away import Away
 from dedupe.actions.bounds import Inside
 from dedupe.actions.copies import Copy, Name
 from dedupe.actions.marks import MarkedFile, MarkedGroup
@@ -18,6 +19,8 @@ from dedupe.actions.words import said
 from dedupe.storage import display
 from dedupe.storage.lasting import misplaced
 from dedupe.storage.paths import absolute
+
+_GONE = "is gone"
 
 
 class Places:
@@ -51,6 +54,8 @@ class GroupNow:
         self.refused: list[Refusal] = []
         self.already: list[Refusal] = []
         self.spoilt: list[str] = []  # why keepers do not count
+        self.gone: list[tuple[MarkedFile, list[Name]]] = []  # with all of their names; `tell_gone` sorts them
+        self.seen: list[tuple[MarkedFile, Copy]] = []
         self.keepers = [copy for file in group.keep if (copy := self._keeper(file))]
         self.victims = [copy for file in group.redundant if (copy := self._victim(file))]
 
@@ -64,6 +69,7 @@ class GroupNow:
         except OSError as error:
             self.spoilt.append(f"{display.shown(lasting[0].path)}: {error.strerror}")
             return None
+        self.seen.append((file, copy))
         if reason := self._unfit(copy):
             self.spoilt.append(f"{display.shown(copy.path)} {reason}")
             return None
@@ -74,12 +80,13 @@ class GroupNow:
         try:
             copy = _there(names, file.symlinks)
         except FileNotFoundError:
-            self.already += [Refusal(name.path, "is gone") for name in names]
+            self.gone.append((file, names))
             return None
         except OSError as error:
             self.refused.append(Refusal(file.path, said(error)))
             return None
-        self.already += [Refusal(name.path, "is gone") for name in names if name not in copy.names]
+        self.seen.append((file, copy))
+        self.already += [Refusal(name.path, _GONE) for name in names if name not in copy.names]
         if reason := self._unfit(copy) or self._of_names(copy):
             self.refused += [Refusal(name.path, reason) for name in copy.names]
             return None
@@ -105,6 +112,26 @@ class GroupNow:
         if not copy.seen.is_regular:
             return "is no regular file any more"
         return "has another size than in the report" if copy.seen.size != self.group.size else None
+
+
+def tell_gone(groups: Iterable[GroupNow], volumes: Iterable[str]) -> None:
+    """Tell of each file that is not where it was whether it is gone, or lies on a volume that is away.
+
+    Args:
+        groups: all of the marks.
+        volumes: the ids of those that the marks tell of.
+    """
+    groups = list(groups)
+    if not any(group.gone for group in groups):
+        return
+    away = Away(volumes)
+    for file, copy in (pair for group in groups for pair in group.seen):
+        away.note(file, copy)
+    for group in groups:
+        for file, names in group.gone:
+            for name in names:
+                reason = away.reason(file, name)
+                (group.refused if reason else group.already).append(Refusal(name.path, reason or _GONE))
 
 
 def _there(names: Sequence[Name], symlinks: tuple[bytes, ...]) -> Copy:

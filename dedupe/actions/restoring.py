@@ -7,12 +7,12 @@ import sys
 from contextlib import suppress
 from typing import Any
 
-from dedupe.actions.action import Spot
+from dedupe.actions.action import Spot, rename, second_name, temporary
 from dedupe.actions.holding import RefusedError
 from dedupe.actions.journal import write_all
 from dedupe.actions.places import Place, look_at
 from dedupe.actions.reread import digest_of
-from dedupe.storage import metadata, sharing
+from dedupe.storage import display, metadata, sharing
 from dedupe.storage.opening import create_new, open_nofollow, unlink_at
 from dedupe.storage.rename import NOT_OFFERED, exchange
 
@@ -21,6 +21,7 @@ if sys.platform == "win32":
 
 _BLOCK = 1 << 20
 UNKNOWN_DIGEST = "the journal has a digest of it that is not known here: nothing can be compared with it"
+TAKEN_MEANWHILE = "something else took its name meanwhile"
 CHANGED = "its copy does not have the content any more that the journal says"
 
 
@@ -82,29 +83,81 @@ def _remove(target: Spot) -> None:
         unlink_at(*target)
 
 
-def put_over(source: Spot, target: Place) -> None:
+def taken_name(run: str, n: int) -> bytes:
+    """Return the name that what had a name before has for a moment, where two files cannot be exchanged."""
+    return temporary(run, n) + b"c"
+
+
+def put_over(source: Spot, target: Place, run: str, n: int) -> None:
     """Give a file the name of another that has the same content, and that one's name up.
 
     Both are exchanged, so that what had the name can be looked at before it goes; where the file system exchanges
-    nothing, one step replaces it.
+    nothing, what has the name is taken aside for that look.
+
+    Args:
+        source: the file that gets the name, beside it.
+        target: the name, and what was seen to have it.
+        run: the run that says so; its `taken_name` is free.
+        n: the number of the name within that run.
 
     Raises:
-        RefusedError: something else took the name meanwhile; it has it still.
+        RefusedError: something else took the name meanwhile, or changed; it has it still, or lies where that says.
         OSError: it was not done.
     """
-    name, folder = target.spot.name, target.spot.folder
+    folder, name = target.spot
     try:
         exchange(source.name, name, a_dir=source.folder, b_dir=folder)
     except OSError as error:
         if error.errno not in NOT_OFFERED:
             raise
-        if sys.platform == "win32":
-            os.replace(windows_acts.at(*source), windows_acts.at(*target.spot))
-        else:
-            os.replace(source.name, name, src_dir_fd=source.folder, dst_dir_fd=folder)
+        _put_in_steps(source, target, run, n)
         return
-    there = look_at(source)
-    if there.look is None or target.look is None or there.look.identity != target.look.identity:
+    if not _is_still(source, target):
         exchange(source.name, name, a_dir=source.folder, b_dir=folder)
-        raise RefusedError("something else took its name meanwhile")
+        raise RefusedError(TAKEN_MEANWHILE)
     unlink_at(*source)
+
+
+def _put_in_steps(source: Spot, target: Place, run: str, n: int) -> None:
+    """Do what `put_over` does: take aside what has the name, look at it, and put the file in without replacing."""
+    if not _is_still(target.spot, target):
+        raise RefusedError(TAKEN_MEANWHILE)
+    aside = Spot(target.spot.folder, taken_name(run, n))
+    if sys.platform == "win32":
+        windows_acts.move(windows_acts.at(*target.spot), windows_acts.at(*aside))
+    else:  # nobody else has that name
+        os.rename(target.spot.name, aside.name, src_dir_fd=target.spot.folder, dst_dir_fd=aside.folder)
+    try:
+        if not _is_still(aside, target):
+            raise RefusedError(TAKEN_MEANWHILE)
+        rename(source, target.spot, second_name(run, n))
+    except (OSError, RefusedError) as error:
+        _put_again(aside, target, second_name(run, n, back=True))
+        if isinstance(error, FileExistsError):
+            raise RefusedError(TAKEN_MEANWHILE) from error
+        raise
+    unlink_at(*aside)
+
+
+def _put_again(aside: Spot, target: Place, second: bytes) -> None:
+    """Give what was taken aside its name again; where that is taken too, a link goes, and all else stays and is told.
+
+    Raises:
+        RefusedError: it stays.
+        OSError: likewise.
+    """
+    try:
+        rename(aside, target.spot, second)
+    except FileExistsError as error:
+        there = look_at(aside)
+        if there.look is not None and there.look.nlink > 1 and _is_still(aside, target):
+            unlink_at(*aside)
+            return
+        told = f"{TAKEN_MEANWHILE}, and what had it before lies beside it as {display.shown(aside.name)}"
+        raise RefusedError(told) from error
+
+
+def _is_still(spot: Spot, seen: Place) -> bool:
+    """Return whether a name means the very file that was seen, as it was."""
+    now = look_at(spot).look
+    return now is not None and seen.look is not None and now.is_as(seen.look)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from dedupe.actions import journal
 from dedupe.actions.holding import Folders
-from dedupe.actions.records import Outcome, Result
+from dedupe.actions.records import Intent, Outcome, Result
 from dedupe.actions.runs import Known, Run
 from dedupe.actions.settling import outcome_of
 from dedupe.actions.tally import Refusal
@@ -25,6 +25,8 @@ class Settled:
     """What became of names that killed runs had left in the middle."""
 
     put_back: list[Refusal] = field(default_factory=list)
+    not_back: dict[str, int] = field(default_factory=dict)  # by the run that an undo was to take back: how many
+    elsewhere: set[str] = field(default_factory=set)  # of these runs, those whose files it was to put elsewhere
     left: list[Refusal] = field(default_factory=list)  # could not be settled: the reason says where they lie
     by_run: dict[str, list[Refusal]] = field(default_factory=dict)  # of these, those of each run
 
@@ -32,8 +34,26 @@ class Settled:
         """Return what could not be settled of one run."""
         return self.by_run.get(run.name, [])
 
-    def notes(self) -> Iterator[str]:
-        """Yield it for people, to whom it is news: it happened in another run."""
+    def count_back(self, run: Run, intent: Intent) -> None:
+        """Note a name that is as it was before the run that was killed: for one that an undo was at it is not back."""
+        if not run.undoes:
+            self.put_back.append(Refusal(intent.shown, "is where it was"))
+            return
+        self.not_back[run.undoes] = self.not_back.get(run.undoes, 0) + 1
+        if run.is_elsewhere:
+            self.elsewhere.add(run.undoes)
+
+    def notes(self, undoing: str = "") -> Iterator[str]:
+        """Yield it for people, to whom it is news: it happened in another run.
+
+        Args:
+            undoing: a run that is being undone, now that this is settled.
+        """
+        for name, count in self.not_back.items():
+            if name != undoing:
+                names = "1 name is" if count == 1 else f"{count:,} names are"
+                command = f"dedupe undo {name}{' --to DIR' if name in self.elsewhere else ''}"
+                yield f"An undo was killed in the middle; {names} not back yet: `{command}` goes on with it."
         for found, one, many in (
             (self.put_back, "was put back", "were put back"),
             (self.left, "is left as it is", "are left as they are"),
@@ -65,6 +85,8 @@ def settle_all(runs: Iterable[Run]) -> Settled:
                 if not run.is_settled:
                     one = _settle(run, descriptor, known.undone(run))
                     found.put_back += one.put_back
+                    found.not_back |= one.not_back
+                    found.elsewhere |= one.elsewhere
                     found.left += one.left
                     found.by_run[run.name] = one.by_run[run.name]
         except OSError as error:
@@ -105,7 +127,7 @@ def _settle(run: Run, descriptor: int, undone: Collection[int]) -> Settled:
             if outcome.result is Result.UNKNOWN:
                 found.left.append(left[-1])
             elif outcome.result is Result.PUT_BACK:
-                found.put_back.append(Refusal(intent.shown, "is where it was"))
+                found.count_back(run, intent)
         for folder in folders.all():
             with suppress(OSError):
                 sync_folder(folder)

@@ -16,7 +16,7 @@ from dedupe.actions.holding import Folders, RefusedError
 from dedupe.actions.looks import Look
 from dedupe.actions.places import GoneError, Place, check_volume, look_at, place
 from dedupe.actions.records import Intent, Outcome, Result
-from dedupe.actions.restoring import UNKNOWN_DIGEST, put_over
+from dedupe.actions.restoring import UNKNOWN_DIGEST, put_over, taken_name
 from dedupe.actions.trash_slots import tells_of
 from dedupe.actions.words import said
 from dedupe.errors import BackendError
@@ -38,6 +38,7 @@ def outcome_of(run: str, intent: Intent, folders: Folders) -> Outcome:
         check_volume(intent, intent.path)
         case = _Case(run, intent, folders)
         case.drop_second_names()
+        case.give_back_taken()
         outcome = _HOW[intent.verb.removeprefix("undo-")](case)
         case.drop_notes()
     except BackendError:
@@ -92,6 +93,30 @@ class _Case:
                 elif found.look is not None and found.is_empty() and self.intent.size:
                     self._notes[found.spot] = found.look
 
+    def give_back_taken(self) -> None:
+        """Give what was taken aside from the name, for a file to be put in its place, its name again.
+
+        Raises:
+            RefusedError: the name is taken by now, and it is no copy of what has it.
+        """
+        if self.intent.temporary is None:
+            return
+        here = self.here()
+        taken = look_at(Spot(here.spot.folder, taken_name(self.run, self.intent.n)))
+        if taken.look is None:
+            return
+        if self.is_claim(here):
+            unlink_at(*here.spot)
+            here = self.here()
+        if here.look is None:
+            self.rename(taken.spot, here.spot)
+        elif here.look.identity == taken.look.identity or (
+            taken.has_content(self.intent) and (taken.look.nlink > 1 or here.has_content(self.intent))
+        ):
+            unlink_at(*taken.spot)
+        else:
+            raise RefusedError(f"its name is taken, and what had it lies beside it as {display.shown(taken.spot.name)}")
+
     def drop_notes(self) -> None:
         """Remove the notes that names were being claimed."""
         while self._notes:
@@ -109,6 +134,12 @@ class _Case:
         """Give a file its name back."""
         self.drop_notes()
         rename(source, target, second_name(self.run, self.intent.n, back=True))
+
+    def made(self, here: Place, *, is_made: bool) -> Outcome:
+        """Return how making a file again ended, and which file that is."""
+        inode = here.look.inode if is_made and here.look is not None else 0
+        result = Result.DONE if is_made else Result.PUT_BACK
+        return Outcome(n=self.intent.n, result=result, reason=_KILLED, inode=inode)
 
     def ended(self, result: Result) -> Outcome:
         """Return how it ended."""
@@ -200,7 +231,8 @@ def _given_back(case: _Case, here: Place, aside: Place) -> Outcome:
         return case.ended(Result.PUT_BACK)
     if here.look.nlink < 2 or not here.has_content(case.intent):
         return _unknown(case.intent, f"its name is taken, and it lies beside it as {display.shown(aside.spot.name)}")
-    put_over(aside.spot, here)
+    case.drop_notes()
+    put_over(aside.spot, here, case.run, case.intent.n)
     return case.ended(Result.PUT_BACK)
 
 
@@ -212,11 +244,11 @@ def _made_again(case: _Case, here: Place, aside: Place) -> Outcome:
         here = case.here()
     is_made = here.has_content(intent)
     if aside.look is None:
-        return case.ended(Result.DONE if is_made else Result.PUT_BACK)
+        return case.made(here, is_made=is_made)
     if not (is_made or _keeper_has_content(case)) and aside.has_content(intent):
         return _unknown(intent, f"a copy of it lies beside it as {display.shown(aside.spot.name)}")
     unlink_at(*aside.spot)  # whole or not, the next undo makes it again
-    return case.ended(Result.DONE if is_made else Result.PUT_BACK)
+    return case.made(here, is_made=is_made)
 
 
 def _parted(case: _Case, here: Place, aside: Place) -> Outcome:
@@ -227,14 +259,14 @@ def _parted(case: _Case, here: Place, aside: Place) -> Outcome:
     is_link = here.look is not None and here.look.inode == intent.keeper_inode
     is_made = not is_link and here.has_content(intent)
     if aside.look is not None and not is_link and aside.look.inode != intent.keeper_inode:
-        if not is_made:
+        if not is_made and not (aside.has_content(intent) and _keeper_has_content(case)):
             return _odd(intent, "what the journal says")
-        if not aside.has_content(intent):  # it took the name at the last moment: it has it again
+        if is_made and not aside.has_content(intent):  # it took the name at the last moment: it has it again
             exchange(aside.spot.name, here.spot.name, a_dir=aside.spot.folder, b_dir=here.spot.folder)
             is_made = False
     if aside.look is not None:
         unlink_at(*aside.spot)  # the link, or a copy, whole or not
-    return case.ended(Result.DONE if is_made else Result.PUT_BACK)
+    return case.made(here, is_made=is_made)
 
 
 def _keeper_has_content(case: _Case) -> bool:

@@ -20,6 +20,8 @@ from dedupe.progress import Progress, Silent
 from dedupe.storage import display
 from dedupe.storage.paths import absolute
 
+_LISTED = 5  # names that are told of each run
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wish:
@@ -59,10 +61,13 @@ def undo(wish: Wish, folder: str | None = None, progress: Progress | None = None
         return tally
     _settle(known, run, tally, is_dry=wish.dry_run)
     tally.about = f"Run {run.name}: {run.action}" + (f", begun {run.begun}." if run.begun else ".")
-    if run.broken:
-        lines = ", ".join(map(str, run.broken[:5])) + (", ..." if len(run.broken) > 5 else "")
-        told = f"this journal is damaged in line {lines}: what it said there is not known"
-        tally.unknown.append(Refusal(os.fsencode(run.path), told))
+    for each in (run, *known.undos(run)):
+        if each.broken:
+            lines = ", ".join(map(str, each.broken[:5])) + (", ..." if len(each.broken) > 5 else "")
+            told = f"this journal is damaged in line {lines}: what it said there is not known"
+            tally.unknown.append(Refusal(os.fsencode(each.path), told))
+    if not wish.run:
+        tally.notes += _of_others(run, known, wish.files)
     intents = _wanted(run, known, wish, tally)
     if any(intent.verb == "reflink" for intent in run.intents.values()):
         tally.notes.append("Sharing blocks needs no undoing: names, contents and metadata are what they were.")
@@ -111,7 +116,7 @@ def _settle(known: Known, run: Run, tally: Tally, *, is_dry: bool) -> None:
             tally.notes.append(f"Names that killed runs left in the middle, and that come first: {count:,}.")
         return
     settled = settle.settle_all([*known.runs, *([run] if run in known.headless else [])])
-    tally.notes += settled.notes()
+    tally.notes += settled.notes(undoing=run.name)
     tally.unknown += settled.left_of(run)
 
 
@@ -169,9 +174,36 @@ def _last(known: Known, files: Sequence[bytes]) -> Run | None:
         every = set().union(*(_meant(other, files) for other in known.acted()))
         lost = next((file for file in files if file not in every), None)
         if lost is None:
-            raise UsageError("No run did something about all of these: name fewer at a time.")
+            raise UsageError(_apart(known, files))
         raise UsageError(f"No run did anything about {display.shown(lost)}: `dedupe journal` lists what was done.")
     return run
+
+
+def _apart(known: Known, files: Sequence[bytes]) -> str:
+    """Return which runs did something about files, of which none did about all."""
+    found: dict[str, list[bytes]] = {}
+    for file in files:
+        newest = next(run.name for run in known.acted() if _meant(run, [file]))
+        found.setdefault(newest, []).append(file)
+    told = "; ".join(
+        f"`dedupe undo {name}` with {', '.join(map(display.shown, names[:_LISTED]))}"
+        + (f" and {len(names) - _LISTED:,} more" if len(names) > _LISTED else "")
+        for name, names in sorted(found.items(), reverse=True)
+    )
+    return f"No run did something about all of these, so nothing was undone. Run by run: {told}."
+
+
+def _of_others(run: Run, known: Known, files: Sequence[bytes]) -> Iterator[str]:
+    """Yield what other runs did about files, so that nobody takes all of it for undone."""
+    for other in known.acted():
+        meant = _meant(other, files) if files and other is not run and other.action != "reflink" else {}
+        numbers = set().union(*meant.values()) & {intent.n for intent in other.undoable()} - known.undone(other)
+        if numbers:
+            names = "1 name" if len(numbers) == 1 else f"{len(numbers):,} names"
+            yield (
+                f"Run {other.name} ({other.action}, {other.begun}) did something about {names} of these too: "
+                f"`dedupe undo {other.name}` and the same names take that back."
+            )
 
 
 def _meant(run: Run, files: Sequence[bytes]) -> dict[bytes, set[int]]:

@@ -12,14 +12,16 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
+from dedupe.actions import surviving
 from dedupe.actions.action import Spot, rename, second_name, temporary
 from dedupe.actions.elsewhere import below, make_folders, on_one_device
 from dedupe.actions.holding import Folders, RefusedError
 from dedupe.actions.interrupts import Deferred
 from dedupe.actions.journal import Journal
-from dedupe.actions.places import Place, check_volume, place
+from dedupe.actions.made import Made
+from dedupe.actions.places import AwayError, Place, check_volume, look_at, place
 from dedupe.actions.records import Intent, Outcome, Result
-from dedupe.actions.restoring import CHANGED, UNKNOWN_DIGEST, copy_to, put_over
+from dedupe.actions.restoring import UNKNOWN_DIGEST, copy_to, put_over
 from dedupe.actions.runs import Known, Run
 from dedupe.actions.settling import forget_info
 from dedupe.actions.tally import Refusal, Tally
@@ -32,7 +34,12 @@ from dedupe.storage.rename import sync_folder
 
 _AT_ONCE = 64  # names of a batch, at most
 _TAKEN = "its name is taken by now: --to DIR puts it elsewhere"
+_BACK = "is undone already"
 _OTHER_VOLUME = "lies on another volume than the folder of --to: name one of its own volume"
+
+
+class _BackError(Exception):
+    """The name is as before already."""
 
 
 @dataclass(slots=True)
@@ -46,17 +53,15 @@ class Undoing:
     progress: Progress
     written: Journal | None = None  # None to look only
     folders: Folders = field(default_factory=Folders)
-    _made: dict[tuple[int, int], bytes] = field(default_factory=dict)  # files that have a name again
+    _made: Made = field(init=False)
+    _is_unsure: bool = False  # a damaged journal of an undo does not say of all names that they are back
     _n: int = 0
     _parted: int = 0  # files that had further names which nobody knows
 
     def __post_init__(self) -> None:
-        """Find the files that earlier undos of the run gave a name again: further names of theirs are links."""
-        for other in self.known.undos(self.run):
-            for intent in other.done():
-                before = self.run.intents.get(intent.undoes)
-                if before and intent.verb.endswith(("delete", "hardlink")) and not other.is_elsewhere:
-                    self._made[before.device, before.inode] = intent.path
+        """Find what earlier undos made."""
+        self._made = Made(self.run, self.known)
+        self._is_unsure = any(undo.broken for undo in self.known.undos(self.run))
 
     def all(self, intents: Sequence[Intent]) -> None:
         """Take them back in batches, each journalled before it is begun."""
@@ -127,7 +132,8 @@ class Undoing:
         try:
             self._make_way(before, intent, made)
             left = _HOW[before.verb](self, before, intent)
-            outcome = Outcome(n=intent.n, result=Result.DONE, reason="; ".join(left))
+            inode = self._made.inode(before)
+            outcome = Outcome(n=intent.n, result=Result.DONE, reason="; ".join(left), inode=inode)
             self.tally.done += 1
             self.tally.done_bytes += intent.size
             self.tally.unknown[:] = [each for each in self.tally.unknown if each.path != before.shown]
@@ -137,6 +143,9 @@ class Undoing:
                 self.tally.failed.append(Refusal(intent.path, reason))
             elif intent.target is None and before.nlink > before.names:
                 self._parted += 1
+        except _BackError:
+            outcome = Outcome(n=intent.n, result=Result.DONE, reason=_BACK)
+            self.tally.already.append(Refusal(before.shown, _BACK))
         except BackendError:
             outcome = Outcome(n=intent.n, result=Result.REFUSED, reason=UNKNOWN_DIGEST)
             self.tally.refused.append(Refusal(intent.shown, UNKNOWN_DIGEST))
@@ -154,10 +163,14 @@ class Undoing:
 
     def _make_way(self, before: Intent, intent: Intent, made: list[bytes]) -> None:
         """Make sure that the volume of a name is there, and that the folder is that it goes to; note what is made."""
-        if self.to is None:
-            check_volume(before, before.path)
-        if before.target is not None:
-            check_volume(before, before.target)
+        try:
+            if self.to is None:
+                check_volume(before, before.path)
+            if before.target is not None:
+                check_volume(before, before.target)
+        except AwayError as error:
+            told = f"its volume is not there: mount it, then run `dedupe undo {self.run.name}`"
+            raise AwayError(error.errno, told) from error
         if self.to is None:
             return
         goal = os.path.dirname(intent.path)
@@ -171,6 +184,8 @@ class Undoing:
         assert before.target is not None
         there, here = place(before.target, self.folders), self._goal(intent)
         if there.look is None:
+            self._check_back(before, here)
+        if there.look is None:
             raise RefusedError(f"it is not at {display.shown(before.target)} any more")
         if here is not None and here.look is not None:
             raise RefusedError(_TAKEN)
@@ -180,6 +195,17 @@ class Undoing:
             self._rename(there.spot, here.spot, intent)
             forget_info(before, self.folders)
         return []
+
+    def _check_back(self, before: Intent, here: Place | None) -> None:
+        """Leave a name that is back already: a damaged journal of an undo may have said so.
+
+        Raises:
+            _BackError: it is.
+        """
+        if self._is_unsure and self.to is None and here is not None and here.look is not None:
+            others = (before.keeper_inode, self._put(before))
+            if here.look.inode not in others and here.is_victim(before):
+                raise _BackError
 
     def _goal(self, intent: Intent) -> Place | None:
         """Return where a file is to be put; None where the folder would have to be made first, in a dry run."""
@@ -193,18 +219,21 @@ class Undoing:
     def make_again(self, before: Intent, intent: Intent) -> list[str]:
         """Make a file that was deleted again, from its copy or from another name that is back already."""
         here = self._goal(intent)
+        self._check_back(before, here)
         if here is not None and here.look is not None:
             raise RefusedError(_TAKEN)
-        source = self._source(before)
+        source = surviving.source(before, self.run, self.known, self.folders)
         if here is None or self.written is None:
-            return self._looked(before, source)
+            return surviving.looked(before, source, self.run, self.known)
         aside, left = self._made_aside(before, intent, here, source)
+        made = look_at(aside)
         try:
             self._rename(aside, here.spot, intent)
         except OSError:
             unlink_at(*aside)
             raise
-        self._made[before.device, before.inode] = intent.path
+        if self.to is None:
+            self._made.note(before, intent.path, made)
         return left
 
     def unlink(self, before: Intent, intent: Intent) -> list[str]:
@@ -213,76 +242,38 @@ class Undoing:
         if here.look is None:
             raise RefusedError("its name is gone")
         if here.look.inode != self._put(before):
+            self._check_back(before, here)
             raise RefusedError("its name means another file by now")
         target = here if self.to is None else self._goal(intent)
         if self.to is not None and target is not None and target.look is not None:
             raise RefusedError(_TAKEN)
         if target is None or self.written is None:
-            return self._looked(before, here)
+            return surviving.looked(before, here, self.run, self.known)
         aside, left = self._made_aside(before, intent, target, here)
+        made = look_at(aside)
         try:
             if self.to is None:
-                put_over(aside, here)
+                put_over(aside, here, self._own, intent.n)
             else:
                 self._rename(aside, target.spot, intent)
         except (OSError, RefusedError):
             with suppress(OSError):
                 unlink_at(*aside)
             raise
-        self._made[before.device, before.inode] = intent.path
+        if self.to is None:
+            self._made.note(before, intent.path, made)
         return left
-
-    def _source(self, before: Intent) -> Place:
-        """Return where the copy of a file lies that was deleted, or another that stayed with it."""
-        found, errors = list[Place](), list[OSError]()
-        for path in (before.keeper, *before.others):
-            try:
-                found.append(place(path, self.folders))
-            except OSError as error:
-                errors.append(error)
-        if not found:
-            if isinstance(errors[0], FileNotFoundError):
-                raise RefusedError(self._gone(before))
-            raise errors[0]
-        there = [each for each in found if each.look is not None and each.look.size == before.size]
-        if len(there) > 1:
-            there = [next((each for each in there if each.has_content(before)), there[0])]
-        return there[0] if there else found[0]
-
-    def _gone(self, before: Intent) -> str:
-        """Return that a copy is gone, and which run took it."""
-        for other in self.known.acted():
-            if other.name <= self.run.name:
-                break
-            taken = self.known.undone(other)
-            if any(intent.path == before.keeper and intent.n not in taken for intent in other.done()):
-                return f"run {other.name} took its copy {display.shown(before.keeper)}: undo that first"
-        return f"its copy {display.shown(before.keeper)} is gone"
-
-    def _looked(self, before: Intent, source: Place) -> list[str]:
-        """Make sure that a file could be made again from its copy.
-
-        Raises:
-            RefusedError: it could not.
-        """
-        if source.look is None:
-            raise RefusedError(self._gone(before))
-        if not source.has_content(before):
-            raise RefusedError(f"{CHANGED} ({display.shown(before.keeper)})")
-        return []
 
     def _made_aside(self, before: Intent, intent: Intent, here: Place, source: Place) -> tuple[Spot, list[str]]:
         """Make the file beside its name: a further name of one that is back, or a copy."""
         aside = Spot(here.spot.folder, intent.temporary or b"")
-        made = self._made.get((before.device, before.inode))
-        if made is not None and self.to is None:
+        if self.to is None:
             with suppress(OSError):  # it went away with its folder: a copy does as well
-                first = place(made, self.folders)
-                if first.has_content(before):
+                if first := self._made.first(before, source, self.folders):
                     link_at(*first.spot, *aside)
                     return aside, []
         if source.look is None or source.look.size != before.size:
-            self._looked(before, source)
+            surviving.looked(before, source, self.run, self.known)
         return aside, copy_to(source.spot, aside, before.algorithm, before.digest, before.metadata)
 
 

@@ -47,7 +47,11 @@ def before(summary: Summary, order: Order) -> Iterator[str]:
         ActionName.REFLINK: " at most",
     }.get(order.action, "")
     for volume, count in summary.freed.items():
-        least = "at least " if volume in summary.shared and order.action is not ActionName.REFLINK else ""
+        is_least = volume in summary.shared and order.action is not ActionName.REFLINK
+        if is_least and not count:
+            yield f"On {volume}: how much would become free{later} is not known, as blocks are shared."
+            continue
+        least = "at least " if is_least else ""
         yield f"On {volume}: {least}{binary_size(count)} would become free{later}."
     if len(summary.stays) > 1 or order.copies > 1:
         yield f"Copies that stay: {', '.join(f'{count:,} on {volume}' for volume, count in summary.stays.items())}."
@@ -83,7 +87,9 @@ def after(
     """
     would = "would be " if order.dry_run else ""
     yield f"{_names(tally.done)} {would}{_DID[order.action]} ({binary_size(tally.done_bytes)})."
-    if tally.freed or tally.freed_more:
+    if tally.freed_more and not tally.freed:
+        yield "How much became free is not known, as blocks were shared."
+    elif tally.freed:
         yield f"{'At least ' if tally.freed_more else ''}{binary_size(tally.freed)} became free."
     yield from _rest(tally, verbose=verbose, told=told)
     if undecided:
@@ -101,7 +107,7 @@ def after_undo(tally: Tally, *, dry_run: bool, verbose: bool) -> Iterator[str]:
     """Yield what came of an undo."""
     if tally.about:
         yield tally.about
-    if tally.done or not (tally.notes or tally.already):
+    if tally.done or not (tally.notes or tally.already or tally.failed or tally.refused):
         what = "in another folder" if tally.places else "as before"
         yield f"{_names(tally.done)} {'would be' if dry_run else 'is' if tally.done == 1 else 'are'} {what}."
     yield from _rest(tally, verbose=verbose)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 ASIDE = b".dedupe-"  # begins every name that dedupe gives for the time being
-_WHOLE = re.compile(re.escape(ASIDE) + rb"([0-9a-z]{8}-\d+|[0-9a-f]{16})")
+_WHOLE = re.compile(re.escape(ASIDE) + rb"([0-9a-z]{8}-\d+[abc]?|[0-9a-f]{16})")
 
 
 def is_temporary(name: bytes) -> bool:

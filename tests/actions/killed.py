@@ -2,8 +2,9 @@
 
 A program of its own, as it forks: `python -m tests.actions.killed ACTION FOLDER WHAT`, where WHAT is `lines` (kill at
 lines of the code), `journal` (at lines of the journal), `undo` (at lines of the code that undoes), `elsewhere` (of an
-undo into a folder of another volume, FOLDER/disk), `settle` (of the code that settles a run killed before) or `claims`
-(at each line of the renames, on a file system that knows neither one that replaces nothing nor links).
+undo into a folder of another volume, FOLDER/disk), `settle` (of the code that settles a run killed before), `claims`
+(at each line of the renames, on a file system that knows neither one that replaces nothing nor links) or `steps` (at
+lines of the code that undoes, on a file system that knows links only), `settle-steps` (of the code that settles there).
 """
 
 from __future__ import annotations
@@ -110,7 +111,7 @@ class Place:
         self.trash = folder / "data/Trash"
         self.action, self.top = action, folder / "top"
         self.undoing, self.out = (
-            what in ("undo", "elsewhere"),
+            what in ("undo", "elsewhere", "steps"),
             folder.parent / "disk/out" if what == "elsewhere" else None,
         )
         self.journal, self.target = folder / "journal", folder / "target"
@@ -174,8 +175,8 @@ def settled(action: ActionName, folder: Path) -> dict[str, Any]:
     return {"kills": kills, "wrong": wrong}
 
 
-def without_renames() -> None:
-    """Have the system refuse links, and renames that replace nothing."""
+def without_renames(*, links: bool = False) -> None:
+    """Have the system refuse links, unless it knows them, and renames that replace nothing or exchange."""
 
     def refuse(*_: object, **__: object) -> None:
         raise OSError(errno.EPERM, os.strerror(errno.EPERM))
@@ -184,12 +185,15 @@ def without_renames() -> None:
         raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))
 
     rename._rename_with = unknown  # type: ignore[assignment]
-    os.link = refuse  # type: ignore[assignment]
+    if not links:
+        os.link = refuse  # type: ignore[assignment]
 
 
 def main(action: ActionName, folder: Path, what: str) -> dict[str, Any]:
     """Kill at many points, and return how many there were and what was wrong."""
-    if what == "settle":
+    if what.endswith("steps"):
+        without_renames(links=True)
+    if what.startswith("settle"):
         return settled(action, folder)
     kill: Callable[[int, Callable[[], object]], int | None] = kill_at_journal if what == "journal" else kill_at
     if what == "claims":

@@ -19,7 +19,7 @@ from dedupe.actions.apply import ActionName
 from dedupe.actions.records import Intent
 from dedupe.cli import journal as cli_journal
 from dedupe.errors import DedupeError
-from tests.actions.common import ON_LINUX, act, contents, copies, reasons, take_back
+from tests.actions.common import ON_LINUX, act, contents, copies, reasons, snapshot, take_back
 
 pytestmark = ON_LINUX
 ACTIONS = [ActionName.DELETE, ActionName.HARDLINK, ActionName.MOVE_TO]
@@ -114,3 +114,39 @@ def test_a_further_copy_that_is_no_file_makes_a_line_damaged(tmp_path: Path, jou
     assert Intent.from_object(intent.as_object()) == intent
     with pytest.raises(ValueError, match="names no file"):
         Intent.from_object(intent.as_object() | {"others": [{"path": path}]})
+
+
+@pytest.mark.parametrize("action", [*ACTIONS, ActionName.TRASH])
+@pytest.mark.parametrize("kind", ["intent", "outcome"])
+def test_a_damaged_undo_is_told_and_what_it_brought_back_is_back(
+    tmp_path: Path, journal: Path, action: ActionName, kind: str
+) -> None:
+    """Its journal does not say any more of which name it was; the name itself does."""
+    top = tmp_path / "top"
+    marks = copies(top, {"one": (["a"], ["b"]), "two": (["c"], ["d"])})
+    before = snapshot(top)
+    run = act(marks, action, journal).run
+    undo = take_back(journal).run
+    path = journal / f"{undo}.jsonl"
+    path.write_bytes(path.read_bytes().replace(f'"kind": "{kind}"'.encode(), b'"kind": "kinX"', 1))
+    number = next(n for n, line in enumerate(path.read_bytes().splitlines(), 1) if b"kinX" in line)
+    for dry_run in (True, False):
+        tally = take_back(journal, run=run, dry_run=dry_run)
+        assert (tally.done, len(tally.already)) == (0, 2)
+        assert f"damaged in line {number}" in reasons(tally)[0]
+        assert len(reasons(tally)) == 1
+    assert snapshot(top) == before
+
+
+def test_what_took_the_name_is_not_back_for_a_damaged_undo(tmp_path: Path, journal: Path) -> None:
+    """Another file is no file that came back, nor is a further link to the copy that stayed."""
+    top = tmp_path / "top"
+    run = act(copies(top, {"one": (["a"], ["b"])}), ActionName.HARDLINK, journal).run
+    undo = take_back(journal).run
+    path = journal / f"{undo}.jsonl"
+    path.write_bytes(path.read_bytes().replace(b'"kind": "intent"', b'"kind": "kinX"', 1))
+    (top / "b").write_bytes(b"newer")
+    tally = take_back(journal, run=run)
+    assert (tally.already, tally.done) == ([], 0)
+    assert "its name means another file by now" in reasons(tally)
+    assert (top / "b").read_bytes() == b"newer"

@@ -30,6 +30,12 @@ def test_a_kill_where_names_are_claimed(tmp_path: Path, action: str) -> None:
     check(tmp_path, action, "claims")
 
 
+@pytest.mark.parametrize("what", ["steps", "settle-steps"])
+def test_a_kill_where_names_are_not_exchanged(tmp_path: Path, what: str) -> None:
+    """On file systems that know links only: what a link had for a moment goes, or has its name again."""
+    check(tmp_path, "hardlink", what)
+
+
 @pytest.mark.parametrize("action", ["delete", "hardlink"])
 def test_a_kill_of_an_undo_to_another_volume(tmp_path: Path, action: str) -> None:
     """Done once more all files are there, once, and undone in place all is as before."""

@@ -402,11 +402,12 @@ def test_an_empty_mount_point_is_not_believed(
         else:
             assert act(marks, ActionName.DELETE, journal).done == 1
     (told,) = reasons(take_back(journal))
-    assert "its volume is not there" in told
+    run = sorted(journal.iterdir())[0].name.removesuffix(".jsonl")
+    assert "its volume is not there: mount it, then run" in told
+    assert killed or f"`dedupe undo {run}`" in told
     assert not list(stick.iterdir())
     other = act(copies(tmp_path / "else", {"two": (["c"], ["d"])}), ActionName.DELETE, journal)
     assert (other.done, other.is_complete) == (1, True)
-    run = sorted(journal.iterdir())[0].name.removesuffix(".jsonl")
     with disks.mounted(stick, "-o", "loop", tmp_path / "image"):
         assert reasons(take_back(journal, run=run)) == []
         assert (stick / "b").read_bytes() == before

@@ -99,10 +99,27 @@ def test_a_folder_means_all_below(tmp_path: Path, journal: Path) -> None:
 
 def test_files_of_two_runs_are_not_guessed_at(tmp_path: Path, journal: Path) -> None:
     """What one undo takes back is of one run."""
-    for word in ("one", "two"):
-        act(copies(tmp_path / word, {word: (["a"], ["b"])}), ActionName.DELETE, journal)
-    with pytest.raises(UsageError, match="No run did something about all of these"):
+    ran = [act(copies(tmp_path / w, {w: (["a"], ["b"])}), ActionName.DELETE, journal).run for w in ("one", "two")]
+    with pytest.raises(UsageError, match="No run did something about all of these") as error:
         take_back(journal, files=[os.fsencode(tmp_path / word / "b") for word in ("one", "two")])
+    for run, word in zip(ran, ("one", "two"), strict=True):
+        assert f"`dedupe undo {run}` with {tmp_path / word / 'b'}" in str(error.value)
+    with pytest.raises(UsageError, match="No run did anything about"):
+        take_back(journal, files=[os.fsencode(tmp_path / "one/b"), os.fsencode(tmp_path / "other")])
+
+
+def test_what_other_runs_did_below_a_folder_is_told(tmp_path: Path, journal: Path) -> None:
+    """Of a folder that two runs did something about: with the command for the other one, until that is undone too."""
+    old = [os.fsencode(tmp_path / "old")]
+    marks = [copies(tmp_path, {word: ([f"{word}/a"], [f"old/{word}"])}) for word in ("one", "two")]
+    first, _ = (act(each, ActionName.TRASH, journal).run for each in marks)
+    tally = take_back(journal, files=old)
+    assert (tally.done, len(tally.notes)) == (1, 1)
+    assert f"Run {first} (trash, " in tally.notes[0]
+    assert f"did something about 1 name of these too: `dedupe undo {first}`" in tally.notes[0]
+    assert take_back(journal, run=first, files=old).done == 1
+    assert sorted(path.name for path in (tmp_path / "old").iterdir()) == ["one", "two"]
+    assert take_back(journal, files=old).notes == []
 
 
 def test_reflink_last_is_the_last_run(sharing_disk: Path, journal: Path) -> None:
