@@ -38,15 +38,16 @@ class Keepers:
         self._seen: dict[tuple[int, int], Look] = {}  # files as our own links left them
         self._doubtful: dict[tuple[int, int], float] = {}  # of these, which are to be read again, and since when
         self._lost: set[tuple[int, int]] = set()  # files that cannot be counted on any more, whatever they look like
-        self._failures: dict[tuple[int, int], str] = {}  # of those that had to be written to the disk
-        self._folders: dict[bytes, str] = {}  # likewise of their folders
+        self._settled: set[tuple[int, int]] = set()  # files that were written to their disk
+        self._folders: dict[bytes, str] = {}  # their folders likewise, and why that failed
+        self._failures: dict[int, str] = {}  # devices that were written to, and why that failed; empty for a sound one
         self._written: dict[int, float] = {}  # devices, and since when all that was written before is on their disks
         self._alone: dict[int, bool] = {}  # devices, and whether no other mount shows their files
 
     def begin(self, keepers: Iterable[Held]) -> None:
         """Begin with the keepers of a batch."""
         self._seen, self._doubtful, self._lost = {}, {}, set()
-        self._failures, self._folders = {}, {}
+        self._settled, self._folders = set(), {}
         if not self._action.has_aside:
             return
         young = [keeper for keeper in keepers if self._is_young(keeper)]
@@ -70,15 +71,21 @@ class Keepers:
     def settle(self, keepers: Sequence[Held]) -> None:
         """Have keepers that were made or written a moment ago on the disk, before the only other copy of them goes.
 
+        Of each device at least one is, whatever its date: a file system that met an error keeps what it could not
+        write in memory as long as it is mounted.  Once one of a device fails, none of it counts any more.
+
         Raises:
             RefusedError: the system could not write one.
         """
         if not self._action.has_aside:
             return
         for keeper in keepers:
-            if self._is_young(keeper) and keeper.identity not in self._failures:
-                self._failures[keeper.identity] = durable.failure(keeper.descriptor) or self._failure_of_name(keeper)
-            if reason := self._failures.get(keeper.identity):
+            device = keeper.seen.device
+            is_due = device not in self._failures or (self._is_young(keeper) and keeper.identity not in self._settled)
+            if is_due and not self._failures.get(device):
+                self._failures[device] = durable.failure(keeper.descriptor) or self._failure_of_name(keeper)
+                self._settled.add(keeper.identity)
+            if reason := self._failures[device]:
                 raise RefusedError(f"the copy that stays could not be written to its disk: {reason}")
 
     def note(self, held: Held) -> None:
@@ -144,6 +151,8 @@ class Keepers:
         since = time.time() - _COARSE
         is_written = self._is_alone(keeper) and durable.write_volume(keeper.folder(keeper.name))
         self._written[keeper.seen.device] = since if is_written else 0.0
+        if is_written:
+            self._failures.setdefault(keeper.seen.device, "")
 
     def _failure_of_name(self, keeper: Held) -> str:
         """Return why the name of a keeper could not be written to its disk: FAT does not do that with the file."""
