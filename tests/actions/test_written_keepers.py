@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,8 +11,10 @@ import pytest
 
 from dedupe.actions import keepers
 from dedupe.actions.apply import ActionName
-from tests import disks
+from dedupe.storage import durable, volumes
+from tests import disks, file_system_kinds
 from tests.actions.common import ON_LINUX, act, content, marked, reasons
+from tests.actions.test_two_mounts import by_program
 from tests.conftest import need, write
 
 pytestmark = ON_LINUX
@@ -75,3 +78,46 @@ def test_a_sound_disk_that_is_read_only_has_what_it_shows(tmp_path: Path, journa
             marks = marked(tmp_path, {"f": (["disk/f"], ["other/f"])})
             tally = act(marks, ActionName.DELETE, journal)
             assert (tally.done, reasons(tally)) == (1, [])
+
+
+@pytest.fixture(params=["exfat", "bindfs", "kernel"])
+def undated(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Return a folder of a volume that keeps no time of change: by programs, and as the kernel's FAT would have it."""
+    folder = tmp_path / "here"
+    if request.param == "exfat":
+        need(shutil.which("mount.exfat-fuse"), "exfat-fuse")
+        with file_system_kinds.mounts(tmp_path) as of:
+            yield of("exfat")
+    elif request.param == "bindfs":
+        folder.mkdir()
+        with by_program(tmp_path, "bindfs") as (_, there):
+            yield there
+    else:
+        with disks.disk(tmp_path / "image", folder):
+            usual = volumes.locate
+            monkeypatch.setattr(keepers.volumes, "locate", lambda *where: _without_dates(usual(*where)))
+            monkeypatch.setattr(keepers, "_RECENT", -1)
+            yield folder
+
+
+def _without_dates(mount: volumes.Mount) -> volumes.Mount:
+    return mount._replace(volume=mount.volume._replace(keeps_change_time=False))
+
+
+@pytest.mark.parametrize("count", [3, 12])
+def test_where_no_time_of_change_is_kept_every_keeper_is_written(
+    undated: Path, tmp_path: Path, journal: Path, synced: list[str], monkeypatch: pytest.MonkeyPatch, *, count: int
+) -> None:
+    """What `cp -p` put there a moment ago looks years old: each is written, or all of them by one call that can."""
+    usual, called = durable.write_volume, list[bool]()
+    monkeypatch.setattr(durable, "write_volume", lambda descriptor: called.append(usual(descriptor)) or called[-1])
+    names = [f"f{n:02}" for n in range(count)]
+    for name in names:
+        written(undated / name, name)
+        written(tmp_path / "other" / name, name)
+    marks = marked(tmp_path, {name: ([str(undated / name)], [f"other/{name}"]) for name in names})
+    tally = act(marks, ActionName.DELETE, journal)
+    assert (tally.done, reasons(tally)) == (count, [])
+    is_kernels = undated.name == "here"
+    assert called == ([True] if is_kernels and count > 3 else [])
+    assert sorted({name for name in synced if name in names}) == ([] if called else names)
