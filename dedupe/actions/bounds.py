@@ -15,7 +15,7 @@ from contextlib import suppress
 
 from dedupe.actions.marks import Rule
 from dedupe.errors import UsageError
-from dedupe.storage import display, file_systems, volumes
+from dedupe.storage import display, memory, volumes
 from dedupe.storage.lasting import IN_SNAPSHOT
 from dedupe.storage.paths import absolute
 
@@ -91,6 +91,7 @@ class Passing:
     """Volumes whose files do not last: those in memory, and snapshots that somebody will remove."""
 
     def __init__(self) -> None:
+        volumes.forget()  # what lies between them and their disks may have been mounted since
         self._known: dict[int, str] = {}
 
     def reason(self, folder: bytes, device: int) -> str:
@@ -109,24 +110,27 @@ class Passing:
     def snapshot(self, folder: bytes, device: int) -> str:
         """Return why a file there belongs to a snapshot; empty where it does not."""
         reason = self.reason(folder, device)
-        return "" if reason == _IN_MEMORY else reason
+        return "" if reason in (_IN_MEMORY, _VOLATILE) else reason
 
     @staticmethod
     def _asked(folder: bytes, device: int) -> str:
         with suppress(OSError):
             kind = volumes.locate(folder, device).volume.file_system
-            if kind in file_systems.MEMORY:
-                return _IN_MEMORY
             if sys.platform == "linux" and kind == "btrfs":
                 if linux_flags.is_read_only_subvolume(folder):
                     return "lies in a snapshot, or another subvolume that is read-only"
                 # what is mounted by itself is in use: systems run from a snapshot after a rollback
                 if linux_flags.is_snapshot_subvolume(folder) and _top(folder, device) not in volumes.points():
                     return IN_SNAPSHOT
+            if memory.holds(folder):
+                return _IN_MEMORY
+            if memory.is_never_written(folder):
+                return _VOLATILE
         return ""
 
 
 _IN_MEMORY = "lies in memory: a restart removes it"
+_VOLATILE = "lies on a volatile overlay: a restart may take what was written to it"
 
 
 def _top(folder: bytes, device: int) -> bytes:

@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from dedupe.actions import aliases
+from dedupe.actions import aliases, apart
 from dedupe.actions.acting import Acting, Proven
 from dedupe.actions.action import Action
 from dedupe.actions.copies import Copy
@@ -87,6 +87,7 @@ class Engine:
         self.tally = Tally(already=list(plan.already), refused=list(plan.refused))
         self._acting = Acting(action, self.tally, means.folders, means.journal, settings.copies, verify=settings.verify)
         self._batch = _Batch(min(_FILES, open_files() // 8))  # keeper, victim and their folders of each, and more
+        self._other_folders = apart.Folders(may_try=means.journal is not None)
         self._probed: set[int] = set()  # devices where it can
         self._hopeless: dict[int, str] = {}  # devices where the action cannot work, and why
         self._read = 0
@@ -102,7 +103,7 @@ class Engine:
                     self._prove(part)
             self._flush()
         finally:
-            self._release()
+            self._release(self._batch)
             self._progress.end()
         return self.tally
 
@@ -110,8 +111,7 @@ class Engine:
         """Yield a group in parts that are read in step; by volume where that matters, fitting keepers first."""
         parts = [group]
         if not self._action.names_go:
-            devices = dict.fromkeys(victim.seen.device for victim in group.victims)
-            parts = [self._of_device(group, device) for device in devices]
+            parts = [self._of_device(group, d) for d in dict.fromkeys(victim.seen.device for victim in group.victims)]
         for part in parts:
             for start in range(0, len(part.victims), self._at_once):
                 yield replace(part, victims=part.victims[start : start + self._at_once])
@@ -195,13 +195,11 @@ class Engine:
             if batch.proven:
                 self._acting.act(batch.proven)
         finally:
-            for proven in batch.proven:
-                proven.close()
-            self._folders.close()
+            self._release(batch)
 
-    def _release(self) -> None:
-        """Let go of what was proven and not acted on."""
-        for proven in self._batch.proven:
+    def _release(self, batch: _Batch) -> None:
+        """Let go of what was proven, acted on or not."""
+        for proven in batch.proven:
             proven.close()
         self._folders.close()
 
@@ -212,7 +210,7 @@ class Engine:
             The keepers; and why the first that was passed over was.
         """
         held: list[Held] = []
-        files = aliases.Files()
+        files = aliases.Files(folders=self._other_folders)
         reasons = []
         for copy in copies:
             try:
@@ -230,11 +228,11 @@ class Engine:
 
     def _apart(self, victims: Sequence[Held], keepers: Sequence[Held]) -> list[Held]:
         """Return the victims that are none of the keepers, as both are seen now."""
-        stays = aliases.Files(keeper.as_seen for keeper in keepers)
+        stays = aliases.Files((keeper.as_seen for keeper in keepers), self._other_folders)
         found = []
         for victim in victims:
-            if stays.has(victim.as_seen):
-                self._refuse([victim.copy], aliases.SAID)
+            if reason := stays.reason(victim.as_seen):
+                self._refuse([victim.copy], reason)
                 victim.close()
             else:
                 found.append(victim)
@@ -252,7 +250,7 @@ class Engine:
                     self._folders.check_writable(copy.names)
                 victim = self._hold(copy, group.size, is_victim=True)
                 if victim.identity in stays:
-                    self.tally.already.append(Refusal(copy.path, "is the same file as a copy that stays"))
+                    self.tally.already.append(Refusal(copy.path, aliases.ITSELF))
                     victim.close()
                 elif (first := held.get(victim.identity)) is not None:
                     victim.close()
@@ -293,7 +291,8 @@ class Engine:
         return f"only {count} of {self._settings.copies} copies would stay" + (f": {reason}" if reason else "")
 
     def _refuse(self, copies: Sequence[Copy], reason: str) -> None:
-        self.tally.refused += [Refusal(name.path, reason) for copy in copies for name in copy.names]
+        told = self.tally.already if reason == aliases.ITSELF else self.tally.refused
+        told += [Refusal(name.path, reason) for copy in copies for name in copy.names]
 
     def _advance(self, count: int) -> None:
         self._read += count

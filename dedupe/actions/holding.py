@@ -97,8 +97,9 @@ class Held:
 
     @property
     def as_seen(self) -> Seen:
-        """Return it with its folder."""
-        return Seen(self.seen, self.name.folder)
+        """Return it with the folders of its names."""
+        first, *others = dict.fromkeys(name.folder for name in self.copy.names)
+        return Seen(self.seen, first, tuple(others))
 
     def folder(self, name: Name) -> FolderHandle:
         """Return the open folder of one of its names."""

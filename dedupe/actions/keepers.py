@@ -9,13 +9,13 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 from dedupe.actions.action import Action
-from dedupe.actions.aliases import may_show_others
 from dedupe.actions.holding import Held, RefusedError
 from dedupe.actions.looks import Look
 from dedupe.actions.reread import digest_of
-from dedupe.storage import durable
+from dedupe.storage import durable, file_systems, volumes
 
 _RECENT = 900  # seconds after which the system has written a file to the disk by itself, on a sleepy laptop too
 _MANY = 8  # files of a batch, from which on one call for their volume takes less time than one for each
@@ -23,6 +23,14 @@ _COARSE = 2  # seconds by which a date may be too early: FAT counts by so many
 _TICK = 0.02  # seconds after which another change has another time; file systems count in steps of up to 10 ms
 _SECOND = 1_000_000_000  # ns; a time without a fraction is of a file system that counts in seconds
 GONE = "the copy that stays is not there any more, or changed after it was compared"
+
+
+class _Device(NamedTuple):
+    """What the file system of a device does not do is assumed of one that cannot be asked."""
+
+    is_alone: bool = False  # no other mount shows its files
+    keeps_change_time: bool = False
+    is_kernels: bool = False  # the kernel writes it, rather than a program that need not be told to
 
 
 class Keepers:
@@ -38,15 +46,16 @@ class Keepers:
         self._seen: dict[tuple[int, int], Look] = {}  # files as our own links left them
         self._doubtful: dict[tuple[int, int], float] = {}  # of these, which are to be read again, and since when
         self._lost: set[tuple[int, int]] = set()  # files that cannot be counted on any more, whatever they look like
-        self._failures: dict[tuple[int, int], str] = {}  # of those that had to be written to the disk
-        self._folders: dict[bytes, str] = {}  # likewise of their folders
+        self._settled: set[tuple[int, int]] = set()  # files that were written to their disk
+        self._folders: dict[bytes, str] = {}  # their folders likewise, and why that failed
+        self._failures: dict[int, str] = {}  # devices that were written to, and why that failed; empty for a sound one
         self._written: dict[int, float] = {}  # devices, and since when all that was written before is on their disks
-        self._alone: dict[int, bool] = {}  # devices, and whether no other mount shows their files
+        self._devices: dict[int, _Device] = {}
 
     def begin(self, keepers: Iterable[Held]) -> None:
         """Begin with the keepers of a batch."""
         self._seen, self._doubtful, self._lost = {}, {}, set()
-        self._failures, self._folders = {}, {}
+        self._settled, self._folders = set(), {}
         if not self._action.has_aside:
             return
         young = [keeper for keeper in keepers if self._is_young(keeper)]
@@ -70,15 +79,21 @@ class Keepers:
     def settle(self, keepers: Sequence[Held]) -> None:
         """Have keepers that were made or written a moment ago on the disk, before the only other copy of them goes.
 
+        Of each device at least one is, whatever its date: a file system that met an error keeps what it could not
+        write in memory as long as it is mounted.  Once one of a device fails, none of it counts any more.
+
         Raises:
             RefusedError: the system could not write one.
         """
         if not self._action.has_aside:
             return
         for keeper in keepers:
-            if self._is_young(keeper) and keeper.identity not in self._failures:
-                self._failures[keeper.identity] = durable.failure(keeper.descriptor) or self._failure_of_name(keeper)
-            if reason := self._failures.get(keeper.identity):
+            device = keeper.seen.device
+            is_due = device not in self._failures or (self._is_young(keeper) and keeper.identity not in self._settled)
+            if is_due and not self._failures.get(device):
+                self._failures[device] = durable.failure(keeper.descriptor) or self._failure_of_name(keeper)
+                self._settled.add(keeper.identity)
+            if reason := self._failures[device]:
                 raise RefusedError(f"the copy that stays could not be written to its disk: {reason}")
 
     def note(self, held: Held) -> None:
@@ -125,25 +140,35 @@ class Keepers:
 
         A lease guards one mount: who comes by another, or by a server, is not seen where files may be another's.
         """
-        is_lent = held.leased and self._is_alone(held) and held.keeps_writers_away()
+        is_lent = held.leased and self._device(held).is_alone and held.keeps_writers_away()
         return is_lent or sys.platform == "win32"  # where others are denied to open it for writing
 
-    def _is_alone(self, held: Held) -> bool:
+    def _device(self, held: Held) -> _Device:
         device = held.seen.device
-        if device not in self._alone:
-            self._alone[device] = not may_show_others(held.as_seen)
-        return self._alone[device]
+        if device not in self._devices:
+            self._devices[device] = _asked(held)
+        return self._devices[device]
 
     def _is_young(self, keeper: Held) -> bool:
-        """Return whether a file was made, renamed or written so lately that it may be in memory only."""
-        since = max(time.time() - _RECENT, self._written.get(keeper.seen.device, 0.0))
+        """Return whether a file was made, renamed or written so lately that it may be in memory only.
+
+        Where no time of change is kept a copy made a moment ago may look as old as its original: there each is young
+        that was not there, before anything was done, when its volume was written to the disk.
+        """
+        written = self._written.get(keeper.seen.device, 0.0)
+        if not self._device(keeper).keeps_change_time:
+            return not (written and keeper.seen.is_as(keeper.copy.seen))
+        since = max(time.time() - _RECENT, written)
         return max(keeper.seen.modified_ns, keeper.seen.changed_ns) / 1e9 > since
 
     def _write_volume(self, keeper: Held) -> None:
         """Have all that a volume has in memory on its disk, once a run: what has an older date then is there."""
         since = time.time() - _COARSE
-        is_written = self._is_alone(keeper) and durable.write_volume(keeper.folder(keeper.name))
+        asked = self._device(keeper)
+        is_written = asked.is_alone and asked.is_kernels and durable.write_volume(keeper.folder(keeper.name))
         self._written[keeper.seen.device] = since if is_written else 0.0
+        if is_written:
+            self._failures.setdefault(keeper.seen.device, "")
 
     def _failure_of_name(self, keeper: Held) -> str:
         """Return why the name of a keeper could not be written to its disk: FAT does not do that with the file."""
@@ -151,3 +176,14 @@ class Keepers:
         if folder not in self._folders:
             self._folders[folder] = durable.failure_of_names(keeper.folder(keeper.name))
         return self._folders[folder]
+
+
+def _asked(held: Held) -> _Device:
+    """Return what is known of the file system of a file."""
+    try:
+        volume = volumes.locate(held.name.folder, held.seen.device).volume
+    except OSError:
+        return _Device()
+    kind = volume.file_system
+    is_kernels = not kind.startswith("fuse")
+    return _Device(not file_systems.shows_others(kind), volume.keeps_change_time, is_kernels)

@@ -128,7 +128,7 @@ def _plan_group(plan: Plan, looked: GroupNow, guard: _Guard) -> None:
     for victim in merged(looked.victims):
         victim = _each_entry_once(victim, plan)  # noqa: PLW2901 - the same file
         if victim.identity in own:
-            plan.already += [Refusal(name.path, "is the same file as a copy that stays") for name in victim.names]
+            plan.already += [Refusal(name.path, aliases.ITSELF) for name in victim.names]
         elif reason := aliases.SAID if stays.has(victim.as_seen) else _held(victim, guard):
             plan.refused += [Refusal(name.path, reason) for name in victim.names]
         else:

@@ -61,6 +61,16 @@ def backing_file(device: int) -> tuple[str, int] | None:
     return (file, start + int(word(f"{folder}/loop/offset") or 0)) if file else None
 
 
+def name(device: int) -> str:
+    """Return what the kernel calls a block device, such as `sda1`."""
+    return os.path.basename(_folder(device))
+
+
+def parts(device: int) -> list[int]:
+    """Return the numbers of the block devices that a mapped or RAID device is made of; none of all others."""
+    return list(_slaves(_folder(device)))
+
+
 def rotates(device: int) -> bool:
     """Return whether a block device says that it rotates, and what it lies on does not say otherwise.
 
@@ -119,11 +129,7 @@ def _is_virtual(disk: str) -> bool:
 
 def _others(disk: str) -> Iterator[int]:
     """Yield the numbers of the block devices that a device lies on, as far as they are known."""
-    slaves = f"{disk}/slaves"
-    for slave in os.listdir(slaves) if os.path.isdir(slaves) else ():
-        major, _, minor = word(f"{slaves}/{slave}/dev").partition(":")
-        if minor:
-            yield os.makedev(int(major), int(minor))
+    yield from _slaves(disk)
     file = word(f"{disk}/loop/backing_file")
     try:
         number = below(os.stat(file).st_dev, os.fsencode(os.path.dirname(file))) if file else None
@@ -131,3 +137,12 @@ def _others(disk: str) -> Iterator[int]:
         return
     if number is not None:
         yield number
+
+
+def _slaves(disk: str) -> Iterator[int]:
+    """Yield the numbers of the block devices that a mapped or RAID device is made of."""
+    slaves = f"{disk}/slaves"
+    for slave in os.listdir(slaves) if os.path.isdir(slaves) else ():
+        major, _, minor = word(f"{slaves}/{slave}/dev").partition(":")
+        if minor:
+            yield os.makedev(int(major), int(minor))

@@ -10,8 +10,9 @@ from contextlib import suppress
 
 from dedupe.storage.rename import sync_folder
 
-# Answers of file systems that offer no such call, and of those that nothing can be written to.
-_NOT_NEEDED = frozenset({errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EROFS, errno.EBADF})
+# Answers of file systems that offer no such call.  EROFS is none of them: a sound volume that is mounted read-only has
+# nothing to write and says so by 0, while one that met an error answers EROFS and keeps in memory what it was to write.
+_NOT_OFFERED = frozenset({errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EBADF})
 
 
 def begin(descriptor: int) -> None:
@@ -43,7 +44,7 @@ def failure(descriptor: int) -> str:
     try:
         os.fsync(descriptor)
     except OSError as error:
-        return "" if error.errno in _NOT_NEEDED else error.strerror or str(error)
+        return "" if error.errno in _NOT_OFFERED else error.strerror or str(error)
     return ""
 
 
@@ -52,5 +53,5 @@ def failure_of_names(folder: int) -> str:
     try:
         sync_folder(folder)
     except OSError as error:
-        return "" if error.errno in _NOT_NEEDED else error.strerror or str(error)
+        return "" if error.errno in _NOT_OFFERED else error.strerror or str(error)
     return ""

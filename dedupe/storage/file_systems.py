@@ -64,6 +64,8 @@ _OWN_FILES = frozenset({
     *("iso9660", "jfs", "nilfs2", "ntfs", "ntfs3", "ramfs", "refs", "reiserfs", "squashfs", "tmpfs", "udf", "vfat"),
     *("xfs", "zfs"),
 })  # fmt: skip
+# Programs behind FUSE that ask for each name that they were never asked for; others may remember a listing.
+_ASKS_FOR_NAMES = frozenset({"fuse.bindfs", "fuse.glusterfs", "fuse.mergerfs", "fuse.sshfs"})
 _SHARING = frozenset({"bcachefs", "btrfs", "ocfs2", "xfs", "zfs"})  # files may have blocks in common
 
 
@@ -103,6 +105,16 @@ def shows_others(kind: str) -> bool:
     """Return whether its files may be those of another mount, under a device number of its own (overlay, bindfs)."""
     kind = kind.lower()
     return _SAME.get(kind, kind) not in _OWN_FILES
+
+
+def dates_alike(kind: str) -> bool:
+    """Return whether its files may be another mount's, and its times of change do not tell: servers, FUSE programs."""
+    return shows_others(kind) and bool(change_time_unkept(kind) or is_network(kind.lower().encode()))
+
+
+def remembers_names(kind: str) -> bool:
+    """Return whether it may say that there is no such name because there was none when it last listed the folder."""
+    return is_fuse(kind) and kind not in _ASKS_FOR_NAMES
 
 
 def may_share(kind: str) -> bool:

@@ -15,6 +15,7 @@ _DEPTH = 4  # file systems that show each other: more would be a circle
 
 if sys.platform == "linux":
     import re
+    from contextlib import suppress
     from itertools import islice
 
     from dedupe.storage import file_systems, mountinfo
@@ -37,6 +38,17 @@ if sys.platform == "linux":
         if entry.kind == b"overlay":
             return any(map(os.path.isdir, _layers(entry)))  # those of a container's root are out of its reach
         return entry.kind == b"fuse.mergerfs" or (_is_fuse(entry) and any(map(os.path.isdir, _sources(entry))))
+
+    def folders(entry: mountinfo.Entry) -> list[bytes]:
+        """Return the folders, or files with a file system, that a mount shows, as far as the system tells."""
+        if entry.kind == b"overlay":
+            return list(_layers(entry))
+        if entry.kind == b"fuse.mergerfs":  # the source has but the ends of their names
+            with suppress(OSError):
+                branches = os.getxattr(os.path.join(entry.point, b".mergerfs"), "user.mergerfs.branches")
+                return [branch.rpartition(b"=")[0] or branch for branch in branches.split(b":")]
+        # a source that begins otherwise is a server's
+        return _sources(entry) if entry.source.startswith(b"/") else []
 
     def _is_fuse(entry: mountinfo.Entry) -> bool:
         return file_systems.is_fuse(os.fsdecode(entry.kind))

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from dedupe.storage import durable
 from tests import disks
 
 
@@ -33,3 +35,16 @@ def sharing_disk(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Pat
     """Return a folder on a file system whose files can share blocks."""
     with disks.disk(tmp_path / "image", tmp_path / "disk", request.param) as made:
         yield made.folder
+
+
+@pytest.fixture
+def synced(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Return where the names of what is written to its disk are noted."""
+    usual, names = os.fsync, list[str]()
+
+    def fsync(descriptor: int) -> None:
+        names.append(os.path.basename(os.readlink(f"/proc/self/fd/{descriptor}")))
+        usual(descriptor)
+
+    monkeypatch.setattr(durable.os, "fsync", fsync)
+    return names

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,11 +18,12 @@ from dedupe.actions.held_back import Kind
 from dedupe.actions.marks import MarkedFile, Rule
 from dedupe.actions.plan import Limits, make
 from dedupe.errors import UsageError
+from dedupe.storage import memory
 from dedupe.storage.lasting import out_of_the_way
 from tests import disks
 from tests.actions.common import ON_LINUX, act, content, copies, marked, reasons
 from tests.actions.test_plan import changed
-from tests.conftest import write
+from tests.conftest import need, write
 
 pytestmark = ON_LINUX
 
@@ -136,6 +140,7 @@ def test_another_mount_of_a_folder_is_that_folder(tmp_path: Path, journal: Path)
 
 def test_a_copy_in_memory_stands_for_none_on_a_disk(tmp_path: Path, journal: Path) -> None:
     """A restart removes it; among copies in memory one may stay."""
+    need(not memory.holds(os.fsencode(tmp_path)), "a disk for temporary files")
     with (
         disks.disk(tmp_path / "image", tmp_path / "disk") as made,
         disks.mounted(tmp_path / "m", "-t", "tmpfs", "t") as m,
@@ -255,3 +260,77 @@ def test_one_file_in_two_groups_is_acted_on_once(tmp_path: Path, journal: Path) 
     tally = act(replace(marks, groups=[group, second]), ActionName.DELETE, journal)
     assert (tally.done, len(tally.refused)) == (1, 1)
     assert "which is in another group" in reasons(tally)[0]
+
+
+@contextmanager
+def behind(top: Path, by: str) -> Iterator[Path]:
+    """Yield a folder that lies in memory by way of another mount; `top` is in memory."""
+    for name in ("up", "work", "low", "here", "there"):
+        (top / name).mkdir()
+    if by == "overlay":
+        layers = f"lowerdir={top / 'low'},upperdir={top / 'up'},workdir={top / 'work'}"
+        with disks.mounted(top / "there", "-t", "overlay", "-o", layers, "overlay") as there:
+            yield there
+    elif by in ("bindfs", "mergerfs"):
+        need(shutil.which(by), by)
+        options = ["-o", "minfreespace=0"] if by == "mergerfs" else []
+        disks.run(by, *options, top / "here", top / "there")
+        try:
+            yield top / "there"
+        finally:
+            disks.run("umount", top / "there")
+    elif by == "zram":
+        need(os.path.exists("/sys/class/zram-control/hot_add"), "zram, disks of memory")
+        number = Path("/sys/class/zram-control/hot_add").read_text().strip()
+        try:
+            Path(f"/sys/block/zram{number}/disksize").write_text("64M")
+            disks.run("mkfs.ext4", "-q", f"/dev/zram{number}")
+            with disks.mounted(top / "there", f"/dev/zram{number}") as there:
+                yield there
+        finally:
+            Path("/sys/class/zram-control/hot_remove").write_text(number)
+    else:
+        with disks.disk(top / "image", top / "there", by) as made:
+            yield made.folder
+
+
+@pytest.mark.parametrize("by", ["overlay", "bindfs", "mergerfs", "ext4", "btrfs", "zram"])
+def test_a_copy_in_memory_by_way_of_another_mount_stands_for_none_on_a_disk(
+    tmp_path: Path, journal: Path, by: str
+) -> None:
+    """Whatever lies between: the upper layer of a live system, a program that shows a folder, an image, a disk."""
+    need(not memory.holds(os.fsencode(tmp_path)), "a disk for temporary files")
+    write(tmp_path / "disk/c", content("one"))
+    with disks.memory(tmp_path / "m") as m, behind(m, by) as there:
+        for name in "ab":
+            write(there / name, content("one"))
+        marks = marked(tmp_path, {"one": ([str(there / "a")], ["disk/c"])})
+        assert "lies in memory" in reasons(act(marks, ActionName.DELETE, journal))[0]
+        assert (tmp_path / "disk/c").exists()
+        marks = marked(tmp_path, {"one": ([str(there / "a")], [str(there / "b")])})
+        assert act(marks, ActionName.DELETE, journal).done == 1
+
+
+@pytest.mark.parametrize("by", ["overlay", "bindfs", "mergerfs", "ext4"])
+def test_a_copy_on_a_disk_by_way_of_another_mount_stands(tmp_path: Path, journal: Path, by: str) -> None:
+    """What is shown once more, or lies in an image, lasts as long as its disk."""
+    need(not memory.holds(os.fsencode(tmp_path)), "a disk for temporary files")
+    write(tmp_path / "disk/c", content("one"))
+    (tmp_path / "shown").mkdir()
+    with behind(tmp_path / "shown", by) as there:
+        write(there / "a", content("one"))
+        marks = marked(tmp_path, {"one": ([str(there / "a")], ["disk/c"])})
+        tally = act(marks, ActionName.DELETE, journal)
+        assert (tally.done, reasons(tally)) == (1, [])
+
+
+def test_an_overlay_that_waits_for_no_disk_is_none_to_rely_on(tmp_path: Path, journal: Path) -> None:
+    """What is written to a volatile one need not be on its disk, whoever asks for it."""
+    write(tmp_path / "disk/c", content("one"))
+    for name in ("up", "work", "low"):
+        (tmp_path / name).mkdir()
+    layers = f"lowerdir={tmp_path / 'low'},upperdir={tmp_path / 'up'},workdir={tmp_path / 'work'},volatile"
+    with disks.mounted(tmp_path / "there", "-t", "overlay", "-o", layers, "overlay") as there:
+        write(there / "a", content("one"))
+        marks = marked(tmp_path, {"one": (["there/a"], ["disk/c"])})
+        assert "volatile overlay" in reasons(act(marks, ActionName.DELETE, journal))[0]

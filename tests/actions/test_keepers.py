@@ -115,19 +115,6 @@ def test_a_keeper_is_on_its_disk_before_its_copy_goes(
     assert (tmp_path / "top/b").read_bytes() == content("one")
 
 
-@pytest.fixture
-def synced(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Return where the names of what is written to its disk are noted."""
-    usual, names = os.fsync, list[str]()
-
-    def fsync(descriptor: int) -> None:
-        names.append(os.path.basename(os.readlink(f"/proc/self/fd/{descriptor}")))
-        usual(descriptor)
-
-    monkeypatch.setattr(durable.os, "fsync", fsync)
-    return names
-
-
 @pytest.mark.parametrize("tells", [True, False])
 def test_many_new_keepers_are_written_to_their_disk_by_one_call(
     tmp_path: Path, journal: Path, synced: list[str], monkeypatch: pytest.MonkeyPatch, *, tells: bool

@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from dedupe.actions import aliases
-from dedupe.actions.apply import ActionName
+from dedupe.actions import apply as applying
+from dedupe.actions.apply import ActionName, Order
 from tests import disks
 from tests.actions.common import act, content, copies, marked, reasons, snapshot
 from tests.cases.common import need_root
@@ -113,3 +114,16 @@ def test_copies_are_counted_once(twice: tuple[Path, Path], journal: Path, tmp_pa
     tally = act(marks, ActionName.DELETE, journal, copies=2)
     assert tally.done == 0
     assert "only 1 of 2 copies would stay" in reasons(tally)[0]
+
+
+def test_what_another_run_made_one_file_is_no_alias(tmp_path: Path, journal: Path) -> None:
+    """Both names were linked to a new file after the plan was made: that is nothing to refuse, and no other mount."""
+    marks = copies(tmp_path / "top", {"one": (["a"], ["b"])})
+    prepared = applying.prepare(marks, Order(action=ActionName.HARDLINK), str(journal))
+    made = write(tmp_path / "top/made", content("one"))
+    for name in ("a", "b"):
+        (tmp_path / "top" / name).unlink()
+        os.link(made, tmp_path / "top" / name)
+    tally = applying.carry_out(prepared)
+    assert (tally.done, reasons(tally)) == (0, [])
+    assert [each.reason for each in tally.already] == ["is the same file as a copy that stays"]
