@@ -24,10 +24,16 @@ if sys.platform == "linux":
 
 
 class Inside:
-    """Some folders, and all that lies below them."""
+    """Some folders, and all that lies below them.
 
-    def __init__(self, folders: Iterable[bytes]) -> None:
+    Args:
+        folders: their paths; they need not be there.
+        widely: whether a name in other letters may be one of them, where a volume cannot say which it is.
+    """
+
+    def __init__(self, folders: Iterable[bytes], *, widely: bool = False) -> None:
         self._tops = [os.path.realpath(absolute(folder)) for folder in folders]
+        self._folded = {_folded(top) for top in self._tops} if widely else set()
         self._identities = {found for top in self._tops if (found := identity(top)) is not None}
         self._known: dict[bytes, bool] = {}
 
@@ -42,7 +48,7 @@ class Inside:
         unknown = []
         while folder not in self._known:
             unknown.append(folder)
-            if folder in self._tops or identity(folder) in self._identities:
+            if folder in self._tops or identity(folder) in self._identities or self._may_be(folder):
                 self._known[folder] = True
                 break
             above = os.path.dirname(folder)
@@ -53,6 +59,14 @@ class Inside:
         for each in unknown:
             self._known[each] = self._known[folder]
         return self._known[folder]
+
+    def _may_be(self, folder: bytes) -> bool:
+        """Return whether a folder is one of them in other letters, on a volume whose inode numbers tell nothing."""
+        if _folded(folder) not in self._folded:
+            return False
+        with suppress(OSError):
+            return not volumes.locate(folder, os.stat(folder).st_dev).volume.stable_inodes
+        return True
 
 
 class Rules:
@@ -74,7 +88,7 @@ class Rules:
                 folders[rule.name].append(rule.value)
             elif rule.name == "protect-name":
                 self._patterns.append(re.compile(fnmatch.translate(os.fsdecode(rule.value))))
-        self._protected, self._only_in = Inside(folders["protect"]), Inside(folders["only-in"])
+        self._protected, self._only_in = Inside(folders["protect"], widely=True), Inside(folders["only-in"])
 
     def refusal(self, path: bytes) -> str | None:
         """Return why a file with a real path stays, or None."""
@@ -138,6 +152,10 @@ def _top(folder: bytes, device: int) -> bytes:
     while (above := os.path.dirname(folder)) != folder and os.stat(above).st_dev == device:
         folder = above
     return folder
+
+
+def _folded(path: bytes) -> str:
+    return os.fsdecode(path).casefold()
 
 
 def identity(folder: bytes) -> tuple[int, int] | None:

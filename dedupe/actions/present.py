@@ -29,7 +29,7 @@ class Places:
     def __init__(self, roots: Iterable[bytes], target: bytes | None) -> None:
         self._roots = sorted(((os.path.join(r, b""), r) for r in roots), key=lambda pair: -len(pair[0]))
         self._real = {root: os.path.realpath(absolute(root)) for _, root in self._roots}
-        self.target = Inside([] if target is None else [target])
+        self.target = Inside([] if target is None else [target], widely=True)
 
     def root_of(self, path: bytes) -> bytes:
         """Return the innermost root that a path lies below."""

@@ -20,7 +20,7 @@ from dedupe.actions.plan import Limits, make
 from dedupe.errors import UsageError
 from dedupe.storage import memory
 from dedupe.storage.lasting import out_of_the_way
-from tests import disks
+from tests import disks, file_system_kinds
 from tests.actions.common import ON_LINUX, act, content, copies, marked, reasons
 from tests.actions.test_plan import changed
 from tests.conftest import need, write
@@ -136,6 +136,19 @@ def test_another_mount_of_a_folder_is_that_folder(tmp_path: Path, journal: Path)
         assert reasons(act(marks, ActionName.DELETE, journal)) == ["lies in a protected folder"]
         assert Inside([os.fsencode(one / "in")]).has(os.fsencode(two / "in/deep/er"))
         assert not Inside([os.fsencode(one / "in")]).has(os.fsencode(two / "dups/x"))
+
+
+def test_a_folder_in_other_letters_is_that_folder(tmp_path: Path, journal: Path) -> None:
+    """Where a volume knows no case, and no inode number tells folders apart: what counts is not taken for another."""
+    with file_system_kinds.mounted(tmp_path, "exfat") as top:
+        marks = copies(top, {"one": (["Downloads/F"], ["old/F"])})
+        told = reasons(act(marks, ActionName.MOVE_TO, journal, target=top / "downloads"))
+        assert "lies in the target folder" in told[0]
+        protected = [Rule("protect", os.fsencode(top / "OLD"))]
+        assert reasons(act(replace(marks, rules=protected), ActionName.DELETE, journal)) == [
+            "lies in a protected folder"
+        ]
+        assert act(marks, ActionName.MOVE_TO, journal, target=top / "elsewhere").done == 1
 
 
 def test_a_copy_in_memory_stands_for_none_on_a_disk(tmp_path: Path, journal: Path) -> None:
