@@ -46,7 +46,7 @@ class Undoing:
     progress: Progress
     written: Journal | None = None  # None to look only
     folders: Folders = field(default_factory=Folders)
-    _made: dict[tuple[int, int], bytes] = field(default_factory=dict)  # files that have a name again
+    _made: dict[tuple[object, ...], bytes] = field(default_factory=dict)  # files that have a name again
     _n: int = 0
     _parted: int = 0  # files that had further names which nobody knows
 
@@ -56,7 +56,7 @@ class Undoing:
             for intent in other.done():
                 before = self.run.intents.get(intent.undoes)
                 if before and intent.verb.endswith(("delete", "hardlink")) and not other.is_elsewhere:
-                    self._made[before.device, before.inode] = intent.path
+                    self._made[before.file] = intent.path
 
     def all(self, intents: Sequence[Intent]) -> None:
         """Take them back in batches, each journalled before it is begun."""
@@ -204,7 +204,7 @@ class Undoing:
         except OSError:
             unlink_at(*aside)
             raise
-        self._made[before.device, before.inode] = intent.path
+        self._made[before.file] = intent.path
         return left
 
     def unlink(self, before: Intent, intent: Intent) -> list[str]:
@@ -229,7 +229,7 @@ class Undoing:
             with suppress(OSError):
                 unlink_at(*aside)
             raise
-        self._made[before.device, before.inode] = intent.path
+        self._made[before.file] = intent.path
         return left
 
     def _source(self, before: Intent) -> Place:
@@ -274,7 +274,7 @@ class Undoing:
     def _made_aside(self, before: Intent, intent: Intent, here: Place, source: Place) -> tuple[Spot, list[str]]:
         """Make the file beside its name: a further name of one that is back, or a copy."""
         aside = Spot(here.spot.folder, intent.temporary or b"")
-        made = self._made.get((before.device, before.inode))
+        made = self._made.get(before.file)
         if made is not None and self.to is None:
             with suppress(OSError):  # it went away with its folder: a copy does as well
                 first = place(made, self.folders)

@@ -34,7 +34,7 @@ class FolderScanner:
     one_file_system: bool
     follow: bool
     cloud_files: bool
-    visited: set[tuple[int, int]] = field(default_factory=set)  # folders, where links are followed
+    visited: set[tuple[int, int] | bytes] = field(default_factory=set)  # folders, where links are followed
     _own_inodes: frozenset[int] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -77,7 +77,7 @@ class FolderScanner:
             OSError: it cannot be listed.
         """
         path = pending.folder
-        if self.follow and not self._first_visit(path):
+        if self.follow and not self._first_visit(path, pending.mount.volume):
             listing.skipped[SkipReason.SYMLINK] += 1
             listing.unlisted.append(path)
             return
@@ -221,8 +221,9 @@ class FolderScanner:
             return
         self._take(listing, number, [name], [path])
 
-    def _first_visit(self, path: bytes) -> bool:
-        seen = file_stat.identity(path, follow=True)
+    def _first_visit(self, path: bytes, volume: Volume) -> bool:
+        """Return whether a folder was not seen before: by its number where no other folder can have that."""
+        seen = file_stat.identity(path, follow=True) if volume.stable_inodes else os.path.realpath(path)
         known = seen in self.visited
         self.visited.add(seen)
         return not known
