@@ -12,6 +12,9 @@ from typing import Any
 
 import pytest
 
+from dedupe.config import ScanConfig
+from dedupe.walk.walker import walk
+from dedupe.workers.pool import Pool
 from tests.actions.common import content
 from tests.colliding import bound, collide, two_disks
 from tests.conftest import groups, write
@@ -106,7 +109,16 @@ def test_folders_of_equal_number_are_both_listed(bind: Path, scan_json: Any) -> 
     assert collide(p.parent, q.parent)
     report = scan_json("bind", "k", "--no-cache", "--follow-symlinks")
     assert report["totals"]["files"] == 3
-    assert report["totals"]["skipped"] == {"symlink": 1}
+    assert report["totals"]["skipped"]["symlink"] == 1
+
+
+def test_only_the_scans_own_file_is_left_out(bind: Path) -> None:
+    """What a scan writes takes no part, by path or descriptor; a file that only has its number does."""
+    p, q = unlike(bind)
+    with p.open("rb") as own, Pool(1) as pool:
+        for told in (p, own.fileno()):
+            table = walk(ScanConfig(roots=[bind]), [os.fsencode(bind)], pool, own_files=[told]).table
+            assert table.paths(range(len(table))) == [os.fsencode(q)]
 
 
 def report_of_one_file(bind: Path, names: tuple[Path, Path], cli: Any) -> Path:
