@@ -165,5 +165,6 @@ def not_held_by_itself(sides: Sides, members: Sequence[int], opener: Opener) -> 
         independent = {i for i in in_archive if all(is_independent(table, i, on) for on in on_card)}
         for i in on_card:
             own[i] = [other for other in in_archive if other not in independent]
-            (sides.linked if independent else sides.shared).update([i] if in_archive else [])
+            if in_archive and i not in sides.same_names:
+                (sides.linked if independent else sides.shared).add(i)
     return own

@@ -7,11 +7,13 @@ import os
 import shutil
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from dedupe.actions.records import Intent
 from dedupe.config import ScanConfig
 from dedupe.walk.walker import walk
 from dedupe.workers.pool import Pool
@@ -163,6 +165,29 @@ def test_copies_of_equal_number_are_undone_apart(bind: Path, cli: Any) -> None:
     assert cli("undo").returncode == 0
     assert [int(name.stat().st_mtime) for name in names] == [DATE, DATE + 1]
     assert [name.read_bytes() for name in names] == [content("p")] * 2
+
+
+def test_a_link_outside_the_card_holds(bind: Path, cli: Any) -> None:
+    """A further hard link of a card's file elsewhere on its disk holds its content; its own name does not."""
+    write(bind.parent / "real/d1/card/p", content("p"))
+    for name in ("archive", "card/more"):
+        (bind.parent / "real/d1" / name).mkdir()
+        os.link(bind.parent / "real/d1/card/p", bind.parent / "real/d1" / name / "p")
+    done = cli("missing", "bind/d1/card", "--from", "bind/d1/archive", "--no-cache", "--format", "json")
+    assert json.loads(done.stdout)["totals"]["linked_files"] == 1, done.stdout
+    assert done.returncode == 0
+    done = cli("missing", "bind/d1/card", "--from", "bind/d1/card", "--no-cache")
+    assert done.returncode == 4
+
+
+@pytest.mark.parametrize(("change", "is_same"), [({}, True), ({"digest": b"2"}, False), ({"modified_ns": 2}, False)])
+def test_undo_links_only_names_that_shared_all(change: dict[str, Any], *, is_same: bool) -> None:
+    """Names that went are names of one file again where their file had several, and one number, content and date."""
+    common: dict[str, Any] = {"verb": "delete", "size": 1, "algorithm": "sha256", "device": 1, "inode": 12}
+    first = Intent(n=1, path=b"/a", shown=b"/a", digest=b"1", modified_ns=1, nlink=2, **common)
+    other = replace(first, n=2, path=b"/b", **change)
+    assert (first.file == other.file) is is_same
+    assert replace(first, nlink=1).file != replace(other, nlink=1).file
 
 
 @pytest.mark.parametrize("options", [(), ("-o", "fsname=pool")])
