@@ -19,7 +19,7 @@ from dedupe.scan.recall import recall
 from dedupe.scan.rot import tell_rot
 from dedupe.scan.scope import ScopeFilter
 from dedupe.scan.session import scan_session
-from dedupe.scan.unite import unite_hard_links
+from dedupe.scan.unite import unite_equal, unite_hard_links
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -63,6 +63,7 @@ def find_duplicates(
         confirmed = confirm(session, table, likely.sets, known)
         confirmed = tell_rot(session, table, likely.sets, known, confirmed)
         tell_offline(offline, confirmed)
+        unite_equal(table, united, confirmed, session.opener)
         hide_accepted(config, listing, confirmed)
         arranged = arrange(session, table, united, confirmed, scope, config.confirm)
         listing.notes += offline.notes

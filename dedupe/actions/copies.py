@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from dedupe.actions.aliases import Seen
@@ -47,15 +47,24 @@ class Copy(NamedTuple):
         return Seen(self.seen, self.names[0].folder)
 
 
-def merged(copies: Iterable[Copy]) -> list[Copy]:
-    """Return copies each once: names of one file that were found apart come together."""
-    found: dict[tuple[int, int], Copy] = {}
+def merged(copies: Iterable[Copy], are_one: Callable[[Copy, Copy], bool]) -> list[Copy]:
+    """Return copies each once: names of one file that were found apart come together.
+
+    Args:
+        copies: as they were found.
+        are_one: whether two of one number are one file.
+    """
+    found: list[Copy] = []
+    places: dict[tuple[int, int], list[int]] = {}
     for copy in copies:
-        first = found.get(copy.identity)
-        if first is None:
-            found[copy.identity] = copy
+        known = places.setdefault(copy.identity, [])
+        place = next((n for n in known if are_one(found[n], copy)), None)
+        if place is None:
+            known.append(len(found))
+            found.append(copy)
         else:
+            first = found[place]
             names = dict.fromkeys(first.names + copy.names)
             symlinks = dict.fromkeys(first.symlinks + copy.symlinks)
-            found[copy.identity] = first._replace(names=tuple(names), symlinks=tuple(symlinks))
-    return list(found.values())
+            found[place] = first._replace(names=tuple(names), symlinks=tuple(symlinks))
+    return found

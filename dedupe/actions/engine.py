@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from dedupe.actions import aliases, apart
+from dedupe.actions import aliases, apart, doubt
 from dedupe.actions.acting import Acting, Proven
 from dedupe.actions.action import Action
 from dedupe.actions.copies import Copy
@@ -165,18 +165,19 @@ class Engine:
         bad = [k.copy for n, k in enumerate(keepers[1:]) if n in verdict.unequal]
         if bad:
             return f"{_NOT_COUNTED}: it {verdict.unequal[min(verdict.unequal)]}", bad
+        algorithm, digest = self._hashers.journalled(verdict.digests)
         proven = []
         for place, victim in enumerate(victims, len(keepers) - 1):
             if place in verdict.unequal:
                 self._refuse([victim.copy], verdict.unequal[place])
                 victim.close()
             else:
+                self.tally.refused += doubt.names_of_others(victim, algorithm, digest, self._folders)
                 proven.append(victim)
         if not proven:
             for each in keepers:
                 each.close()
             return "", []
-        algorithm, digest = self._hashers.journalled(verdict.digests)
         self._add(Proven(list(keepers), list(keepers), proven, algorithm, digest, group.keepers))
         return "", []
 
@@ -240,7 +241,7 @@ class Engine:
 
     def _hold_all(self, group: PlannedGroup) -> list[Held]:
         """Open the victims of a group; names of one file that were found apart come together."""
-        held: dict[tuple[int, int], Held] = {}
+        held: dict[tuple[int, int], list[Held]] = {}
         stays = {keeper.identity for keeper in group.keepers}
         for copy in group.victims:
             try:
@@ -252,11 +253,10 @@ class Engine:
                 if victim.identity in stays:
                     self.tally.already.append(Refusal(copy.path, aliases.ITSELF))
                     victim.close()
-                elif (first := held.get(victim.identity)) is not None:
+                elif (first := doubt.known(held, victim)) is not victim:
                     victim.close()
                     first.copy = first.copy._replace(names=first.copy.names + copy.names)
                 else:
-                    held[victim.identity] = victim
                     self._probe(victim)
             except RefusedError as error:
                 self._refuse([copy], str(error))
@@ -264,7 +264,7 @@ class Engine:
                 self.tally.already.append(Refusal(copy.path, "is gone"))
             except OSError as error:
                 self._refuse([copy], said(error))
-        return [victim for victim in held.values() if victim.seen.device not in self._hopeless]
+        return [victim for same in held.values() for victim in same if victim.seen.device not in self._hopeless]
 
     def _probe(self, victim: Held) -> None:
         """Ask the action once for each volume whether it can work there at all."""

@@ -12,21 +12,21 @@ class Made:
     """What was made of each file that a run gave up, by this undo of the run and by earlier ones."""
 
     def __init__(self, run: Run, known: Known) -> None:
-        self._found: dict[tuple[int, int], tuple[bytes, int]] = {}  # a name of each, and its inode; 0 if not known
+        self._found: dict[tuple[object, ...], tuple[bytes, int]] = {}  # a name of each, and its inode; 0 if not known
         for other in known.undos(run):
             for intent in other.done():
                 before = run.intents.get(intent.undoes)
                 if before and intent.verb.endswith(("delete", "hardlink")) and not other.is_elsewhere:
-                    self._found[before.device, before.inode] = intent.path, other.outcomes[intent.n].inode
+                    self._found[before.file] = intent.path, other.outcomes[intent.n].inode
 
     def note(self, before: Intent, path: bytes, made: Place) -> None:
         """Note that a file has a name again."""
         if made.look is not None:
-            self._found[before.device, before.inode] = path, made.look.inode
+            self._found[before.file] = path, made.look.inode
 
     def inode(self, before: Intent) -> int:
         """Return the inode of what was made of a file; 0 where nothing was, or that is not known."""
-        return self._found.get((before.device, before.inode), (b"", 0))[1]
+        return self._found.get(before.file, (b"", 0))[1]
 
     def first(self, before: Intent, source: Place, folders: Folders) -> Place | None:
         """Return what was made of a file, if its name means that still, and not the copy that stayed.
@@ -34,7 +34,7 @@ class Made:
         Raises:
             OSError: it cannot be looked at.
         """
-        path, inode = self._found.get((before.device, before.inode), (b"", 0))
+        path, inode = self._found.get(before.file, (b"", 0))
         if not inode or inode == before.keeper_inode or (source.look is not None and source.look.inode == inode):
             return None
         first = place(path, folders)

@@ -10,7 +10,7 @@ import os
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
-from dedupe.actions import aliases, held_back, looks
+from dedupe.actions import aliases, doubt, held_back, looks
 from dedupe.actions.bounds import Passing, Rules, identity
 from dedupe.actions.copies import Copy, Name, merged
 from dedupe.actions.held_back import Kind
@@ -88,7 +88,7 @@ class _Guard:
     limits: Limits
     rules: Rules
     kept: Collection[tuple[int, int]]  # files that stay, of all groups
-    seen: dict[tuple[int, int], bytes] = field(default_factory=dict)  # victims so far, and their paths
+    seen: dict[tuple[int, int], list[Copy]] = field(default_factory=dict)  # victims so far
     passing: Passing = field(default_factory=Passing)
 
 
@@ -122,10 +122,10 @@ def _plan_group(plan: Plan, looked: GroupNow, guard: _Guard) -> None:
     plan.refused += looked.refused
     plan.already += looked.already
     own = {copy.identity for copy in looked.keepers}
-    keepers = merged(looked.keepers)
+    keepers = merged(looked.keepers, doubt.are_one)
     stays = aliases.Files(copy.as_seen for copy in keepers)
     victims = []
-    for victim in merged(looked.victims):
+    for victim in merged(looked.victims, doubt.are_one):
         victim = _each_entry_once(victim, plan)  # noqa: PLW2901 - the same file
         if victim.identity in own:
             plan.already += [Refusal(name.path, aliases.ITSELF) for name in victim.names]
@@ -201,8 +201,10 @@ def _held(victim: Copy, guard: _Guard) -> str | None:
     limits = guard.limits
     if victim.identity in guard.kept:
         return "is to stay elsewhere in the marks"
-    if guard.seen.setdefault(victim.identity, victim.path) != victim.path:
-        return f"is one file with {display.shown(guard.seen[victim.identity])}, which is in another group"
+    known = guard.seen.setdefault(victim.identity, [])
+    if other := next((each for each in known if doubt.are_one(each, victim)), None):
+        return f"is one file with {display.shown(other.path)}, which is in another group"
+    known.append(victim)
     for name in victim.names:
         if reason := guard.rules.refusal(name.real):
             return reason

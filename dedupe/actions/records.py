@@ -76,6 +76,12 @@ class Intent:
     volume: str = ""
     undoes: int = 0
 
+    @property
+    def file(self) -> tuple[object, ...]:
+        """Return what all names of the victim share, and, as another may have its number, no other file's."""
+        alone = self.path if self.nlink < 2 else b""
+        return self.device, self.inode, self.size, self.modified_ns, self.digest, alone
+
     def as_object(self) -> dict[str, Any]:
         """Return the line of the journal."""
         found: dict[str, Any] = {"kind": "intent"}

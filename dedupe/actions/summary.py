@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from dedupe.actions.copies import Copy
+from dedupe.actions import doubt
+from dedupe.actions.copies import Copy, merged
 from dedupe.actions.plan import Plan, PlannedGroup
 from dedupe.storage import display, file_systems, sharing, volumes
 from dedupe.storage.opening import open_folder, open_nofollow
@@ -45,7 +45,7 @@ def of(plan: Plan) -> Summary:
     found = Summary()
     volumes_of = _Volumes()
     for group in plan.groups:
-        for victim in _each_file(group.victims):
+        for victim in merged(group.victims, doubt.are_one):
             _count(found, victim, group, volumes_of)
         for keeper in group.keepers:
             name = volumes_of.name(keeper)
@@ -71,16 +71,6 @@ def _count(found: Summary, victim: Copy, group: PlannedGroup, volumes_of: _Volum
     found.freed[name] = found.freed.get(name, 0) + own
     if len(found.examples) < EXAMPLES:
         found.examples.append(Example(victim.path, keeper.path))
-
-
-def _each_file(victims: tuple[Copy, ...]) -> Iterator[Copy]:
-    """Yield each physical file once, with all names of it that are known."""
-    files: dict[tuple[int, int], Copy] = {}
-    for victim in victims:
-        known = files.get(victim.identity)
-        names = victim.names if known is None else known.names + victim.names
-        files[victim.identity] = victim._replace(names=names)
-    yield from files.values()
 
 
 class _Volumes:

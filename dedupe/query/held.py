@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from dedupe.catalog.offline import Offline
-from dedupe.query.sides import Sides
+from dedupe.query.sides import Sides, not_held_by_itself
 from dedupe.result import Problem, Proof
 from dedupe.scan.confirm import Confirmed
 from dedupe.scan.list_files import Sets
 from dedupe.scan.look_again import look_again
+from dedupe.scan.same_files import has_loose
 from dedupe.scan.session import Session
 
 HELD, HELD_BY_MEMORY, HELD_OFFLINE, PROBABLE = 1, 2, 3, 4
@@ -38,7 +39,11 @@ def hold(session: Session, sides: Sides, confirmed: Confirmed) -> Held:
     classes = confirmed.classes
     for n, (_, members) in enumerate(classes):
         proofs = classes.proofs(n, n + 1)
-        _take(held, sides, [(i, proof) for i, proof in zip(members, proofs, strict=True) if i not in changed])
+        present = [(i, proof) for i, proof in zip(members, proofs, strict=True) if i not in changed]
+        if has_loose(sides.table, members):
+            _take_apart(held, sides, present, not_held_by_itself(sides, [i for i, _ in present], session.opener))
+        else:
+            _take(held, sides, present)
     return held
 
 
@@ -50,6 +55,17 @@ def _take(held: Held, sides: Sides, members: Sequence[tuple[int, Proof]]) -> Non
     for i, proof in members:
         if sides.is_on_card(i):
             held.states[i] = _state(proof, holders)
+
+
+def _take_apart(
+    held: Held, sides: Sides, members: Sequence[tuple[int, Proof]], own: Mapping[int, Sequence[int]]
+) -> None:
+    """Note the same where files of the archive may be those of the card: `own` has of each which they are."""
+    for i, proof in members:
+        if sides.is_on_card(i):
+            holders = {p for j, p in members if not sides.is_on_card(j) and j not in own.get(i, ())}
+            if holders:
+                held.states[i] = _state(proof, holders)
 
 
 def _state(proof: Proof, holders: Collection[Proof]) -> int:

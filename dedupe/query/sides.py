@@ -16,7 +16,8 @@ from dedupe.files.table import FileTable
 from dedupe.report.units import counted
 from dedupe.result import Problem, ProblemKind
 from dedupe.scan.list_files import Sets, group_by_size
-from dedupe.scan.unite import is_independent, same_files, showing_mounts
+from dedupe.scan.same_files import possible_files, same_content, same_files, showing_mounts
+from dedupe.scan.unite import is_independent
 from dedupe.storage.opener import Opener
 from dedupe.walk.listing import Listing
 
@@ -129,16 +130,12 @@ def tell_sides(sides: Sides, opener: Opener) -> None:
 def _representatives(sides: Sides, names: Sequence[int]) -> Iterator[int]:
     """Yield the name that stands for a file where contents are compared, and note what its names tell."""
     table = sides.table
-    on_card = sorted((i for i in names if sides.is_on_card(i)), key=table.path)
+    on_card = _named_on_card(sides, names)
     in_archive = sorted(
         (i for i in names if not sides.is_on_card(i)), key=lambda i: (i in table.symlinks, table.path(i))
     )
     if on_card:
-        first, *others = on_card
-        sides.same_names.update(others)
-        by_path = {table.path(i): i for i in on_card}  # a root inside a root can bring one path twice
-        if len(by_path) > 1:
-            sides.further[first] = [i for i in by_path.values() if table.path(i) != table.path(first)]
+        first = on_card[0]
         real = next((i for i in in_archive if all(is_independent(table, i, on) for on in on_card)), None)
         if real is not None:
             sides.linked.add(first)
@@ -147,3 +144,37 @@ def _representatives(sides: Sides, names: Sequence[int]) -> Iterator[int]:
         yield first if real is None else real
     else:
         yield in_archive[0]
+
+
+def _named_on_card(sides: Sides, names: Sequence[int]) -> list[int]:
+    """Return the names of one file that are on the card, in the order of paths, and note all but the first."""
+    table = sides.table
+    on_card = sorted((i for i in names if sides.is_on_card(i)), key=table.path)
+    sides.same_names.update(on_card[1:])
+    by_path = {table.path(i): i for i in on_card}  # a root inside a root can bring one path twice
+    if len(by_path) > 1:
+        first = on_card[0]
+        known = [i for name in on_card for i in sides.further.pop(name, ())]
+        further = [i for i in by_path.values() if table.path(i) != table.path(first)]
+        sides.further[first] = sorted({*known, *further}, key=table.path)
+    return on_card
+
+
+def not_held_by_itself(sides: Sides, members: Sequence[int], opener: Opener) -> dict[int, list[int]]:
+    """Return of files on the card which in the archive cannot hold them though they are equal: it may be the same.
+
+    Asked of equal files whose numbers may be others' as well.  The names of one on the card are noted too.
+    """
+    table, showing = sides.table, showing_mounts(sides.table)
+    for names in same_content(table, members, opener, showing):
+        _named_on_card(sides, names)
+    own: dict[int, list[int]] = {}
+    for names in possible_files(table, members, opener, showing):
+        on_card = [i for i in names if sides.is_on_card(i)]
+        in_archive = [i for i in names if not sides.is_on_card(i)]
+        independent = {i for i in in_archive if all(is_independent(table, i, on) for on in on_card)}
+        for i in on_card:
+            own[i] = [other for other in in_archive if other not in independent]
+            if in_archive and i not in sides.same_names:
+                (sides.linked if independent else sides.shared).add(i)
+    return own

@@ -14,7 +14,8 @@ from dedupe.files.groups import FurtherNames
 from dedupe.files.table import FileTable
 from dedupe.result import NameKind
 from dedupe.scan.list_files import Sets
-from dedupe.scan.unite import showing_mounts, without_views
+from dedupe.scan.same_files import showing_mounts
+from dedupe.scan.unite import without_views
 from dedupe.storage.opener import Opener
 
 

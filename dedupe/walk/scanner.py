@@ -30,15 +30,15 @@ class FolderScanner:
 
     filters: Filters
     boundaries: frozenset[bytes]  # other roots: they are listed on their own
-    own: tuple[tuple[Volume, int], ...]  # volume and inode of the files that this very scan writes
+    own: tuple[tuple[Volume, int, bytes], ...]  # volume, inode and real path of the files that this very scan writes
     one_file_system: bool
     follow: bool
     cloud_files: bool
-    visited: set[tuple[int, int]] = field(default_factory=set)  # folders, where links are followed
+    visited: set[tuple[int, int] | bytes] = field(default_factory=set)  # folders, where links are followed
     _own_inodes: frozenset[int] = field(init=False)
 
     def __post_init__(self) -> None:
-        self._own_inodes = frozenset(inode for _, inode in self.own)
+        self._own_inodes = frozenset(inode for _, inode, _ in self.own)
 
     def __call__(self, batch: list[PendingFolder | PendingFiles]) -> Listing:
         """List the folders of a batch and those below them, until a fair share of files is reached."""
@@ -77,7 +77,7 @@ class FolderScanner:
             OSError: it cannot be listed.
         """
         path = pending.folder
-        if self.follow and not self._first_visit(path):
+        if self.follow and not self._first_visit(path, pending.mount.volume):
             listing.skipped[SkipReason.SYMLINK] += 1
             listing.unlisted.append(path)
             return
@@ -156,7 +156,8 @@ class FolderScanner:
         own: Sequence[bool] = ()
         if not self._own_inodes.isdisjoint(inode):
             each = map(table.volumes.__getitem__, volume or [table.volume_of(number)] * len(names))
-            own = list(map(self._is_own, each, inode))
+            paths = (table.folders[number] + name for name in names)
+            own = list(map(self._is_own, each, inode, paths))
             keep = [k and not o for k, o in zip(keep, own, strict=True)]
         if not all(keep):
             reasons = [SkipReason.OWN_OUTPUT if o else None for o in own] or repeat(None, len(names))
@@ -202,11 +203,16 @@ class FolderScanner:
                 column.append(value)
         return there, answering, columns
 
-    def _is_own(self, volume: Volume, inode: int) -> bool:
-        """Return whether the scan itself writes a file: on this host its device tells, elsewhere its volume."""
+    def _is_own(self, volume: Volume, inode: int, path: bytes) -> bool:
+        """Return whether the scan itself writes a file: on this host its device tells, elsewhere its volume.
+
+        Where another file may have its number, it must be at its place too.
+        """
         return any(
-            inode == number and (own.is_same(volume) or (own.host, own.device) == (volume.host, volume.device))
-            for own, number in self.own
+            inode == number
+            and (own.is_same(volume) or (own.host, own.device) == (volume.host, volume.device))
+            and (volume.stable_inodes or os.path.realpath(path) == real)
+            for own, number, real in self.own
         )
 
     def file(self, listing: Listing, number: int, name: bytes) -> None:
@@ -221,8 +227,9 @@ class FolderScanner:
             return
         self._take(listing, number, [name], [path])
 
-    def _first_visit(self, path: bytes) -> bool:
-        seen = file_stat.identity(path, follow=True)
+    def _first_visit(self, path: bytes, volume: Volume) -> bool:
+        """Return whether a folder was not seen before: by its number where no other folder can have that."""
+        seen = file_stat.identity(path, follow=True) if volume.stable_inodes else os.path.realpath(path)
         known = seen in self.visited
         self.visited.add(seen)
         return not known

@@ -45,7 +45,7 @@ def walk(
     rules = FolderScanner(
         filters=Filters.of(config),
         boundaries=frozenset(),
-        own=tuple(filter(None, map(_volume_and_inode, own_files))),
+        own=tuple(filter(None, map(_own, own_files))),
         one_file_system=config.one_file_system,
         follow=config.follow_symlinks,
         cloud_files=config.cloud_files,
@@ -80,14 +80,14 @@ def _hand_out(total: Listing) -> Iterable[list[PendingFolder | PendingFiles]]:
         yield batch
 
 
-def _volume_and_inode(file: AnyPath | int) -> tuple[Volume, int] | None:
+def _own(file: AnyPath | int) -> tuple[Volume, int, bytes] | None:
     """Return what identifies a file that the scan itself writes; None if it is not there or has no inode number."""
     try:
-        path = file if isinstance(file, int) else os.path.realpath(os.fsencode(file))
-        device, inode = file_stat.identity(path)
-        if isinstance(path, int):
-            return (Volume("", f"device:{device}", volumes.host(), device), inode) if inode else None
-        return (volumes.locate(os.path.dirname(path), device).volume, inode) if inode else None
+        real = os.path.realpath(b"/proc/self/fd/%d" % file if isinstance(file, int) else os.fsencode(file))
+        device, inode = file_stat.identity(file if isinstance(file, int) else real)
+        if isinstance(file, int):
+            return (Volume("", f"device:{device}", volumes.host(), device), inode, real) if inode else None
+        return (volumes.locate(os.path.dirname(real), device).volume, inode, real) if inode else None
     except OSError:
         return None
 

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from dedupe.config import ScanConfig
 from dedupe.files.table import FileTable
 from dedupe.result import NameKind
+from dedupe.scan.same_files import same_content
 from dedupe.scan.unite import unite_hard_links
 from dedupe.storage import file_stat
 from dedupe.storage.file_stat import FileStat
@@ -94,20 +95,17 @@ def test_the_same_folder_by_another_mount_is_told_as_mounted() -> None:
     assert [list(s) for s in found.sets] == [[0, 3]]
 
 
-@pytest.mark.parametrize("when", ["times differ", "numbers do not stay"])
-def test_what_leaves_a_doubt_is_looked_at_again(tmp_path: Path, when: str) -> None:
+def test_what_leaves_a_doubt_is_looked_at_again(tmp_path: Path) -> None:
     """Two stats of one inode that differ are one file if they are now, with the times that it has now."""
     real = write(tmp_path / "a", b"x" * 9)
     os.link(real, tmp_path / "b")
     write(tmp_path / "c", b"x" * 9)
     here = located(os.fsencode(tmp_path))
-    if when == "numbers do not stay":
-        here = mount(volume(stable_inodes=False), here.prefix)
     table = FileTable()
     folder = table.enter(os.fsencode(tmp_path), here)
     for n, name in enumerate((b"a", b"b", b"c")):
         seen = file_stat.of_path(os.fsencode(tmp_path / os.fsdecode(name)))
-        table.add(folder, name, seen._replace(changed_ns=seen.changed_ns - (n if when == "times differ" else 0)))
+        table.add(folder, name, seen._replace(changed_ns=seen.changed_ns - n))
     assert united(table) == ({b"a", b"c"}, {b"a": [(b"b", "hard link")]})
     assert table.stat(0)[:3] == table.stat(1)[:3] == file_stat.of_path(os.fsencode(real))[:3]
 
@@ -125,14 +123,44 @@ def test_a_number_given_to_another_file_meanwhile_makes_no_link(tmp_path: Path, 
     assert united(table) == ({b"gone", b"old", b"new"}, {})
 
 
-def test_a_place_seen_twice_is_one_file_though_its_numbers_differ(tmp_path: Path) -> None:
-    """FAT makes a number up each time that it forgot the last one: the same place in the volume is the same file."""
-    write(tmp_path / "f", b"x")
+def loose(top: Path, *names: str) -> FileTable:
+    """Return a table of files whose numbers may be others' too."""
+    table = FileTable()
+    folder = table.enter(os.fsencode(top), mount(volume(stable_inodes=False), os.fsencode(top) + b"/"))
+    for name in map(os.fsencode, names):
+        table.add(folder, name, file_stat.of_path(os.path.join(os.fsencode(top), name)))
+    return table
+
+
+def test_a_number_that_may_be_anothers_unites_only_what_was_read(tmp_path: Path) -> None:
+    """Names of one such number are files of their own until their content is known to be equal."""
+    os.link(write(tmp_path / "a", b"x" * 9), tmp_path / "b")
+    write(tmp_path / "c", b"x" * 9)
+    table = loose(tmp_path, "a", "b", "c")
+    assert united(table) == ({b"a", b"b", b"c"}, {})
+    assert list(same_content(table, range(3), Opener())) == [[0, 1]]
+
+
+@pytest.mark.parametrize("what", ["one name", "another date"])
+def test_equal_files_of_one_number_must_be_alike(tmp_path: Path, what: str) -> None:
+    """Equal content and number make no link where a file has one name, or is not as it was seen."""
+    os.link(write(tmp_path / "a", b"x" * 9), tmp_path / "b")
+    table = loose(tmp_path, "a", "b")
+    if what == "one name":
+        (tmp_path / "b").unlink()
+    else:
+        table.set_times(0, 1, 1)
+    assert not list(same_content(table, range(2), Opener()))
+
+
+def test_a_place_seen_twice_is_one_file_though_its_numbers_differ() -> None:
+    """FAT makes a number up each time that it forgot the last one: one place and content in a volume is one file."""
     table = FileTable()
     for n, prefix in enumerate((b"/a/", b"/b/")):
         table.add(table.enter(prefix, mount(volume(stable_inodes=False), prefix)), b"f", FileStat(1, 1, 1, 40 + n))
     table.add(table.enter(b"/a/", mount(volume(stable_inodes=False), b"/a/")), b"g", FileStat(1, 1, 1, 50))
-    assert united(table) == ({b"f", b"g"}, {b"f": [(b"f", "mounted")]})
+    assert united(table)[1] == {}
+    assert list(same_content(table, range(3), Opener())) == [[0, 1]]
 
 
 @given(st.lists(st.tuples(st.integers(1, 2), st.integers(0, 3), st.integers(0, 2)), max_size=12))
