@@ -279,7 +279,8 @@ def behind(top: Path, by: str) -> Iterator[Path]:
         finally:
             disks.run("umount", top / "there")
     elif by == "zram":
-        need(os.path.exists("/sys/class/zram-control/hot_add"), "zram, disks of memory")
+        if not os.path.exists("/sys/class/zram-control/hot_add"):
+            pytest.skip("this kernel makes no disks of memory")
         number = Path("/sys/class/zram-control/hot_add").read_text().strip()
         try:
             Path(f"/sys/block/zram{number}/disksize").write_text("64M")
