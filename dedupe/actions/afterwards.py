@@ -12,7 +12,9 @@ from dedupe.storage import file_systems, sharing
 
 
 def own_bytes(item: Item, file_system: str) -> int:
-    """Return the bytes that a victim has for itself alone, which become free once its last name has gone."""
+    """Return the bytes that a victim is known to have for itself alone, and that its last name gives back."""
+    if file_systems.is_layered(file_system):
+        return 0
     if file_systems.may_share(file_system):
         try:
             return sharing.exclusive_bytes([item.victim.descriptor])

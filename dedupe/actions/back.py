@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from dedupe.actions import looks
-from dedupe.actions.action import Action, Item
+from dedupe.actions.action import Action, Item, second_name
 from dedupe.actions.delete import make_again
 from dedupe.actions.holding import Held, RefusedError
 from dedupe.actions.keepers import Keepers
@@ -41,14 +41,15 @@ def put_back(action: Action, keepers: Keepers, stays: Sequence[Held], item: Item
     problem = ""
     if item.is_begun:
         problem = _taken_back(action, keepers, stays, item)
+    left = ", ".join(display.shown(path) for path in _left(action, item)) if item.is_begun else ""
+    if left:  # a later run looks whether they can be removed by then
+        result = Result.UNKNOWN
+        left = f"; {left} stayed{f' ({problem})' if problem else ''}: the next run, or undo, removes it if it can"
     if item.victim.is_at(*item.here):
-        if item.is_begun and _is_aside(action, item):  # a later run looks whether it can be removed by then
-            reason = f"{reason}; {display.shown(item.aside.name)} stays beside it ({problem}): remove that name"
-            result = Result.UNKNOWN
-        return Outcome(n=item.n, result=result, reason=reason, errno=code)
+        return Outcome(n=item.n, result=result, reason=f"{reason}{left}", errno=code)
     if not item.is_begun or not item.victim.is_at(*(place := action.whereabouts(item))):
         lost = "another program moved, removed or changed it meanwhile"
-        return Outcome(n=item.n, result=result, reason=f"{reason}; {lost}", errno=code)
+        return Outcome(n=item.n, result=result, reason=f"{reason}; {lost}{left}", errno=code)
     where = item.target or os.path.join(item.name.folder, place.name)
     reason = f"{reason}; it could not be put back ({problem}) and lies at {display.shown(where)}"
     return Outcome(n=item.n, result=Result.UNKNOWN, reason=reason, errno=code)
@@ -82,3 +83,18 @@ def _taken_back(action: Action, keepers: Keepers, stays: Sequence[Held], item: I
 def _is_aside(action: Action, item: Item) -> bool:
     """Return whether something has the name that is ours for the time of the act."""
     return action.has_aside and looks.is_there(*item.aside)
+
+
+def _left(action: Action, item: Item) -> list[bytes]:
+    """Return the paths of names that are ours for the time of the act, and are there after it.
+
+    Where a rename is made of links, a name that could not be removed is a further name of the file.
+    """
+    folders = {item.name.folder: item.here.folder}
+    if item.target is not None:
+        folders[os.path.dirname(item.target)] = action.whereabouts(item).folder
+    names = [second_name(item.run, item.n, back=back) for back in (False, True)]
+    if action.has_aside and item.victim.is_at(*item.here):
+        names.insert(0, item.aside.name)
+    spots = [(path, folder, name) for path, folder in folders.items() for name in names]
+    return [os.path.join(path, name) for path, folder, name in spots if looks.is_there(folder, name)]

@@ -124,7 +124,7 @@ class Passing:
     def snapshot(self, folder: bytes, device: int) -> str:
         """Return why a file there belongs to a snapshot; empty where it does not."""
         reason = self.reason(folder, device)
-        return "" if reason in (_IN_MEMORY, _VOLATILE) else reason
+        return "" if reason in (_IN_MEMORY, _UNSURE) else reason
 
     @staticmethod
     def _asked(folder: bytes, device: int) -> str:
@@ -138,13 +138,13 @@ class Passing:
                     return IN_SNAPSHOT
             if memory.holds(folder):
                 return _IN_MEMORY
-            if memory.is_never_written(folder):
-                return _VOLATILE
+            if memory.is_unsure(folder):
+                return _UNSURE
         return ""
 
 
 _IN_MEMORY = "lies in memory: a restart removes it"
-_VOLATILE = "lies on a volatile overlay: a restart may take what was written to it"
+_UNSURE = "lies on an overlay that is volatile or of an unknown upper layer: a restart may remove it"
 
 
 def _top(folder: bytes, device: int) -> bytes:

@@ -31,7 +31,9 @@ class Summary:
     files: int = 0  # physical ones
     bytes: int = 0
     freed: dict[str, int] = field(default_factory=dict)  # bytes by volume: of files that lose their last name
-    shared: set[str] = field(default_factory=set)  # volumes where victims share blocks, so that it may be more
+    shared: set[str] = field(
+        default_factory=set
+    )  # volumes where victims share blocks, or layers hide them: it may be more
     stays: dict[str, int] = field(default_factory=dict)  # files that stay, by volume
     refused: dict[str, int] = field(default_factory=dict)  # files that the action will leave alone, by reason
     keeps_name: int = 0  # files that have further names outside the report, so that nothing becomes free
@@ -65,7 +67,7 @@ def _count(found: Summary, victim: Copy, group: PlannedGroup, volumes_of: _Volum
     if victim.seen.nlink > len(victim.names):
         found.keeps_name += 1
     else:
-        own = _own(victim, may_share=volumes_of.may_share(victim))
+        own = _own(victim, volumes_of.kind(victim))
         if own < victim.seen.on_disk:
             found.shared.add(name)
     found.freed[name] = found.freed.get(name, 0) + own
@@ -77,35 +79,37 @@ class _Volumes:
     """What a user calls volumes, each asked once."""
 
     def __init__(self) -> None:
-        self._known: dict[int, tuple[str, bool]] = {}
+        self._known: dict[int, tuple[str, str]] = {}
 
     def name(self, copy: Copy) -> str:
         """Return what a user calls the volume of a file."""
         return self._of(copy)[0]
 
-    def may_share(self, copy: Copy) -> bool:
-        """Return whether files may share blocks there."""
+    def kind(self, copy: Copy) -> str:
+        """Return the kind of its file system; empty where the system does not tell."""
         return self._of(copy)[1]
 
-    def _of(self, copy: Copy) -> tuple[str, bool]:
+    def _of(self, copy: Copy) -> tuple[str, str]:
         device = copy.seen.device
         if device not in self._known:
             self._known[device] = _asked(copy)
         return self._known[device]
 
 
-def _asked(copy: Copy) -> tuple[str, bool]:
+def _asked(copy: Copy) -> tuple[str, str]:
     try:
         volume = volumes.locate(copy.names[0].folder, copy.seen.device).volume
     except OSError:
-        return "its volume", False
+        return "its volume", ""
     shown = display.shown(volume.mount_point) if volume.mount_point else "its volume"
-    return f"{shown} ({volume.label})" if volume.label else shown, file_systems.may_share(volume.file_system)
+    return f"{shown} ({volume.label})" if volume.label else shown, volume.file_system
 
 
-def _own(victim: Copy, *, may_share: bool) -> int:
-    """Return the bytes that a file has for itself alone."""
-    if may_share:
+def _own(victim: Copy, kind: str) -> int:
+    """Return the bytes that a file is known to have for itself alone."""
+    if file_systems.is_layered(kind):
+        return 0
+    if file_systems.may_share(kind):
         with suppress(OSError):
             folder = open_folder(victim.names[0].folder)
             try:

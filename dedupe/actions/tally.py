@@ -22,7 +22,7 @@ class Tally:
     done: int = 0  # names
     done_bytes: int = 0  # of files of which all known names were acted on
     freed: int = 0  # bytes that became free
-    freed_more: bool = False  # maybe: files that went shared blocks, which are nobody's own while one has them
+    freed_more: bool = False  # maybe: files that went shared blocks, or lay in layers that nothing goes from
     already: list[Refusal] = field(default_factory=list)
     refused: list[Refusal] = field(default_factory=list)
     failed: list[Refusal] = field(default_factory=list)

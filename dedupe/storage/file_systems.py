@@ -66,6 +66,8 @@ _OWN_FILES = frozenset({
 })  # fmt: skip
 # Programs behind FUSE that ask for each name that they were never asked for; others may remember a listing.
 _ASKS_FOR_NAMES = frozenset({"fuse.bindfs", "fuse.glusterfs", "fuse.mergerfs", "fuse.sshfs"})
+# What goes there may lie in a layer below, and is only hidden; what is linked there may be copied up for it.
+_LAYERED = frozenset({"aufs", "fuse.fuse-overlayfs", "fuse.unionfs", "overlay", "overlayfs", "unionfs"})
 _SHARING = frozenset({"bcachefs", "btrfs", "ocfs2", "xfs", "zfs"})  # files may have blocks in common
 
 
@@ -120,6 +122,11 @@ def remembers_names(kind: str) -> bool:
 def may_share(kind: str) -> bool:
     """Return whether its files may share blocks with each other."""
     return kind.lower() in _SHARING
+
+
+def is_layered(kind: str) -> bool:
+    """Return whether its files may lie in a layer below, so that their blocks become free with none of its names."""
+    return kind.lower() in _LAYERED
 
 
 def family(kind: str) -> str:

@@ -29,11 +29,17 @@ if sys.platform == "linux":
         number = entry.device if os.major(entry.device) else block_devices.number_of(entry.source)
         return number is not None and _is_of_memory(number, depth - 1)
 
-    def is_never_written(path: bytes) -> bool:
-        """Return whether a path lies on an overlay that was told not to wait for its disk (`volatile`)."""
+    def is_unsure(path: bytes) -> bool:
+        """Return whether a path lies on an overlay that is `volatile`, or whose upper layer cannot be told.
+
+        The one was told not to wait for its disk; the other's relative name may mean any folder.
+        """
         entry = mountinfo.table().find(os.path.realpath(path))
         if entry is None or entry.kind != b"overlay":
             return False
+        upper = entry.option(b"upperdir")
+        if upper is not None and not upper.startswith(b"/"):
+            return True
         return entry.option(b"volatile") is not None or entry.option(b"fsync") == b"volatile"  # of newer kernels
 
     def _is_of_memory(device: int, depth: int) -> bool:
@@ -50,6 +56,6 @@ else:
         """Return False: this system does not tell what lies in memory."""
         return False
 
-    def is_never_written(path: bytes) -> bool:  # noqa: ARG001
+    def is_unsure(path: bytes) -> bool:  # noqa: ARG001
         """Return False: this system has no such overlays."""
         return False

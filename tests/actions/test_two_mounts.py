@@ -127,3 +127,22 @@ def test_what_another_run_made_one_file_is_no_alias(tmp_path: Path, journal: Pat
     tally = applying.carry_out(prepared)
     assert (tally.done, reasons(tally)) == (0, [])
     assert [each.reason for each in tally.already] == ["is the same file as a copy that stays"]
+
+
+@pytest.mark.parametrize("action", [ActionName.DELETE, ActionName.HARDLINK])
+def test_what_an_overlay_hides_is_not_free(tmp_path: Path, journal: Path, action: ActionName) -> None:
+    """A file of a layer below stays there, and a link to one is made of a copy in the upper layer."""
+    low = tmp_path / "low"
+    for name in "ab":
+        write(low / name, content("one"))
+    for name in ("up", "work"):
+        (tmp_path / name).mkdir()
+    layers = f"lowerdir={low},upperdir={tmp_path / 'up'},workdir={tmp_path / 'work'}"
+    with disks.mounted(tmp_path / "there", "-t", "overlay", "-o", layers, "overlay"):
+        marks = marked(tmp_path, {"one": (["there/a"], ["there/b"])})
+        prepared = applying.prepare(marks, Order(action=action), str(journal))
+        summary = applying.foresee(prepared)
+        assert (set(summary.freed.values()), summary.shared) == ({0}, set(summary.freed))
+        tally = applying.carry_out(prepared)
+        assert (tally.done, tally.freed, tally.freed_more, reasons(tally)) == (1, 0, True, [])
+    assert (low / "b").read_bytes() == content("one")
