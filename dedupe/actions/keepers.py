@@ -46,7 +46,7 @@ class Keepers:
         self._seen: dict[tuple[int, int], Look] = {}  # files as our own links left them
         self._doubtful: dict[tuple[int, int], float] = {}  # of these, which are to be read again, and since when
         self._lost: set[tuple[int, int]] = set()  # files that cannot be counted on any more, whatever they look like
-        self._settled: set[tuple[int, int]] = set()  # files that were written to their disk
+        self._settled: set[bytes] = set()  # paths of files that were written to their disk
         self._folders: dict[bytes, str] = {}  # their folders likewise, and why that failed
         self._failures: dict[int, str] = {}  # devices that were written to, and why that failed; empty for a sound one
         self._written: dict[int, float] = {}  # devices, and since when all that was written before is on their disks
@@ -89,10 +89,10 @@ class Keepers:
             return
         for keeper in keepers:
             device = keeper.seen.device
-            is_due = device not in self._failures or (self._is_young(keeper) and keeper.identity not in self._settled)
+            is_due = device not in self._failures or (self._is_young(keeper) and keeper.name.real not in self._settled)
             if is_due and not self._failures.get(device):
                 self._failures[device] = durable.failure(keeper.descriptor) or self._failure_of_name(keeper)
-                self._settled.add(keeper.identity)
+                self._settled.add(keeper.name.real)
             if reason := self._failures[device]:
                 raise RefusedError(f"the copy that stays could not be written to its disk: {reason}")
 
