@@ -30,7 +30,7 @@ _EFFORT = 4  # of zlib: 6 takes 1.6 times as long for 2 % less
 
 _SCRIPTS = (
     *("format.js", "data.js", "filter.js", "marks.js", "accepted.js"),
-    *("table.js", "space.js", "detail.js", "files.js", "main.js"),
+    *("table.js", "space.js", "detail.js", "files.js", "pairs.js", "main.js"),
 )
 _LIBRARY = "d3-hierarchy"
 _PLACES: dict[Proof | None, int] = {None: -1, **{proof: place for place, proof in enumerate(Proof)}}
@@ -42,9 +42,10 @@ def render(result: ScanResult, style: Style) -> Iterator[bytes]:
     head, tail = _template()
     css, script = _part("page.css"), _script()
     parts = {"policy": _policy(css, script), "style": css, "script": script}
-    fields = facts(result, folders=style.folders) | parts
+    folders = _Folders()
+    fields = facts(result, folders.place_of if style.folders else None) | parts
     yield head.substitute(fields).encode()
-    yield from _packed(_data(result))
+    yield from _packed(_data(result, folders))
     yield tail.substitute(fields).encode()
 
 
@@ -102,8 +103,8 @@ def _packed(texts: Iterable[str]) -> Iterator[bytes]:
     yield base64.b64encode(rest + squeeze.flush())
 
 
-def _data(result: ScanResult) -> Iterator[str]:
-    """Yield the groups as ASCII JSON.
+def _data(result: ScanResult, folders: _Folders) -> Iterator[str]:
+    """Yield the groups as ASCII JSON, with their folders after those that the head has named.
 
     `{"version": "", "started": "", "algorithms": [name], "roots": [name], "groups": [[id, size, algorithm's place,
     digest's hex or 0, file...]], "links": [[group's place, file's place, kind's place, folder's place, name]],
@@ -113,7 +114,6 @@ def _data(result: ScanResult) -> Iterator[str]:
     proof's place (-1: not known).  A folder's name keeps its separator, so that a path is its parts joined.  A name is
     its text, or `[readable text, base64 of the exact bytes]` where the two differ.
     """
-    folders = _Folders()
     algorithms = {name: place for place, name in enumerate(sorted({group.algorithm for group in result.groups}))}
     head = {"version": result.version, "started": result.started, "algorithms": list(algorithms)}
     words = {"kinds": list(NameKind), "proofs": list(Proof), "roots": [_name(root) for root in result.roots]}
@@ -162,9 +162,14 @@ class _Folders:
 
     def split(self, path: bytes) -> tuple[int, bytes]:
         """Return the place of the folder of `path` and the rest; -1 where there is no folder."""
-        separator = b"\\" if _WINDOWS.match(path) else b"/"
+        separator = _separator(path)
         end = path.rfind(separator) + 1
         return self._place(path[:end], separator), path[end:]
+
+    def place_of(self, folder: bytes) -> int:
+        """Return the place of a folder, named with or without a separator at its end."""
+        separator = _separator(folder)
+        return self._place(folder.removesuffix(separator) + separator, separator)
 
     def _place(self, folder: bytes, separator: bytes) -> int:
         unknown: list[tuple[bytes, int]] = []  # no recursion: a path may be deeper than Python's stack
@@ -176,6 +181,10 @@ class _Folders:
             self.rows.append((self._places[path[:start]], _name(path[start:])))
             self._places[path] = len(self.rows) - 1
         return self._places[unknown[0][0] if unknown else folder]
+
+
+def _separator(path: bytes) -> bytes:
+    return b"\\" if _WINDOWS.match(path) else b"/"
 
 
 def _name(name: bytes) -> object:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from html import escape
 from itertools import islice
 
@@ -14,9 +14,11 @@ from dedupe.storage.display import shown, shown_text
 
 MAX_LINES = 1_000  # problems, and folders, in plain HTML; what is left out is said in the page
 
+PlaceOf = Callable[[bytes], int]  # by which the page's script knows a folder
 
-def facts(result: ScanResult, *, folders: bool) -> dict[str, str]:
-    """Return the texts of the page by the names of their places, as HTML; folders are compared only if asked for."""
+
+def facts(result: ScanResult, place_of: PlaceOf | None) -> dict[str, str]:
+    """Return the texts of the page by the names of their places, as HTML; no `place_of`: folders are not compared."""
     totals = result.totals
     share = totals.reclaimable_bytes / totals.bytes if totals.bytes else 0.0
     plain = {
@@ -41,7 +43,7 @@ def facts(result: ScanResult, *, folders: bool) -> dict[str, str]:
         "notes": _section("notes", "Notes", _items(map(shown_text, result.notes))),
         "skipped": _skipped(totals),
         "problems": _problems(result.problems),
-        "folders": _folders(result) if folders else "",
+        "folders": _folders(result, place_of) if place_of else "",
     }
 
 
@@ -86,33 +88,59 @@ def _first(lines: Iterable[str], count: int) -> str:
     return f"{kept}<li>The first {MAX_LINES:,} of {count:,} are listed here; the JSON report has them all.</li>"
 
 
-def _folders(result: ScanResult) -> str:
+def _folders(result: ScanResult, place_of: PlaceOf) -> str:
     if not result.folders:
         return _section("same", "Folders were not compared", "<li>This result does not say what else they hold.</li>")
     found = compare_folders(result)
     same = _section(
         "same",
         f"Identical folders: {counted(len(found.identical), 'set')}",
-        _first(map(_identical, found.identical), len(found.identical)),
+        _first((_identical(each, place_of) for each in found.identical), len(found.identical)),
     )
+    pairs = _pairs(found.contained)
     held = _section(
         "held",
         f"Folders that another holds: {len(found.contained):,}",
-        _first(map(_held, found.contained), len(found.contained)),
+        _first((_pair(*each, place_of) for each in pairs), len(pairs)),
     )
     return same + held
 
 
-def _identical(same: IdenticalFolders) -> str:
+def _pairs(contained: Iterable[ContainedFolder]) -> list[tuple[ContainedFolder, ContainedFolder | None]]:
+    """Return each pair of folders once, in order, with the other direction where they hold each other."""
+    by_names = {(each.folder, each.holder): each for each in contained}
+    pairs: list[tuple[ContainedFolder, ContainedFolder | None]] = []
+    while by_names:
+        names = next(iter(by_names))
+        pairs.append((by_names.pop(names), by_names.pop(names[::-1], None)))
+    return pairs
+
+
+def _folder(path: bytes, place_of: PlaceOf, told: ContainedFolder | IdenticalFolders | None = None) -> str:
+    """Return a folder's path; `told` of one that may go as a whole says what the script needs to count what stays."""
+    counts = f' data-files="{told.files}" data-left-out="{told.left_out}"' if told else ""
+    return f'<bdi data-folder="{place_of(path)}"{counts}>{escape(shown(path))}</bdi>'
+
+
+def _identical(same: IdenticalFolders, place_of: PlaceOf) -> str:
     size = f"{counted(same.files, 'file')}, {binary_size(same.bytes)} in each{left_out(same.left_out)}"
-    names = "".join(f"<li>{_path(folder)}</li>" for folder in same.folders)
+    names = "".join(f"<li>{_folder(folder, place_of, same)}</li>" for folder in same.folders)
     return f"<li><b>{binary_size(same.reclaimable_bytes)} reclaimable</b>: {size}<ul>{names}</ul></li>"
 
 
-def _held(held: ContainedFolder) -> str:
+def _pair(held: ContainedFolder, back: ContainedFolder | None, place_of: PlaceOf) -> str:
+    holder, folder = _folder(held.holder, place_of, back), _folder(held.folder, place_of, held)
     share = percent(held.held_files, held.files)
+    if back is None:
+        return f"<li>{holder} <b>holds {share} of</b> {folder}: {_held_files(held)}</li>"
+    other = percent(back.held_files, back.files)
+    return (
+        f"<li>{holder} <b>and</b> {folder} <b>hold each other</b>: {other} of the first, {_held_files(back)}; "
+        f"{share} of the second, {_held_files(held)}</li>"
+    )
+
+
+def _held_files(held: ContainedFolder) -> str:
     links = f", {held.linked_files:,} of them as links" if held.linked_files else ""
     files = f"{held.held_files:,} of {counted(held.files, 'file')}, {binary_size(held.held_bytes)}{links}"
-    return (
-        f"<li>{_path(held.holder)} <b>holds {share} of</b> {_path(held.folder)}: {files}{left_out(held.left_out)}</li>"
-    )
+    return files + left_out(held.left_out)

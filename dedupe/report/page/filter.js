@@ -65,9 +65,11 @@ function makeFilter(model, marks) {
     (filter.kind < 0 || model.kind[g] === filter.kind) && (filter.ending === null || model.ending[g] === filter.ending);
   const marksFit = (filter, g) => MARKS_FIT[filter.marks](marks.kept[g], marks.wanted[g] === 1);
   const awayFits = (filter, g) => AWAY_FITS[filter.away](model.here[g], model.copies[g]);
+  const isIn = (inside, file) =>
+    inside[model.folder[file]] === 1 || (model.links.get(file) ?? []).some(([folder]) => inside[folder] === 1);
   const fileFits = (file, root, inside, words, lower) =>
     (root < 0 || model.root[file] === root) &&
-    (inside === null || inside[model.folder[file]] === 1) && words.every((word) => lower[file].includes(word));
+    (inside === null || isIn(inside, file)) && words.every((word) => lower[file].includes(word));
 
   function nameRanks() {
     if (nameRank === null) {

@@ -163,6 +163,7 @@ function start(model) {
     applyRule();
   });
   makeFiles(model, marks, { say, changed: marksChanged });
+  makePairs(model, marks, { say, changed: marksChanged, onFolder: (folder) => narrow({ folder }) });
   byId("undo").addEventListener("click", () => {
     marks.undo();
     marksChanged();

@@ -119,13 +119,13 @@ function makeMarks(model) {
     isInside(inside, model.folder[file]) ||
     otherNames(file, (kind) => kind !== "symbolic link").some(([folder]) => isInside(inside, folder));
 
+  const isWhollyInside = (inside, file) =>
+    isInside(inside, model.folder[file]) &&
+    otherNames(file, (kind) => kind === "hard link").every(([folder]) => isInside(inside, folder));
+
   // Only a file with all of its names in the folder goes; what was let go before stays so.
   const staysOutside = (inside) => (file, g) =>
-    (marks.kept[g] === 0 || marks.keep[file] === 1) &&
-    !(
-      isInside(inside, model.folder[file]) &&
-      otherNames(file, (kind) => kind === "hard link").every(([folder]) => isInside(inside, folder))
-    );
+    (marks.kept[g] === 0 || marks.keep[file] === 1) && !isWhollyInside(inside, file);
 
   const letsGo = (g, kept) => kept < (marks.kept[g] || model.here[g]);
 
@@ -268,5 +268,5 @@ function makeMarks(model) {
   }
 
   const onlyOne = (g, file) => change(() => only(g, file));
-  return Object.assign(marks, { toggle, only: onlyOne, apply, want, canBeWanted, undo, written, read });
+  return Object.assign(marks, { toggle, only: onlyOne, apply, isWhollyInside, want, canBeWanted, undo, written, read });
 }
