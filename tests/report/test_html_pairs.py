@@ -92,7 +92,10 @@ def test_a_whole_folder_goes_but_for_what_has_no_copy(open_page: Any, tmp_path: 
     opened = told(open_page, tmp_path, compared(*pair_of("a b", 9), inside, a=12, b=100))
     opened.page.fill("#search", "nothing of the kind")
     opened.until("#count", "0 of 10")
-    assert let_go(opened, "/data/a") == "/data/a: 9 of 12 files may go; 3 of 12 files stay: no copy elsewhere."
+    assert (
+        let_go(opened, "/data/a")
+        == "/data/a: 9 of 12 files may go; 3 of 12 files stay: no copy elsewhere in this page."
+    )
     assert gone(opened, tmp_path / "marks.json") == [f"/data/a/a{n}" for n in range(1, 10)]
     opened.page.click("#undo")
     assert opened.text("#chosen") == "Nothing chosen yet"
@@ -119,7 +122,7 @@ def test_each_reason_to_stay_is_told(open_page: Any, tmp_path: Path) -> None:
         f"1 of 7 files stays: {why}"
         for why in (
             "another name outside of the folder",
-            "no copy elsewhere",
+            "no copy elsewhere in this page",
             "the copies elsewhere are to go",
             "wanted",
         )
@@ -159,6 +162,21 @@ def test_folders_that_read_the_same_are_told_apart(open_page: Any, tmp_path: Pat
         opened.page.click("#undo")
 
 
+def test_folders_of_windows_are_known_by_their_paths(open_page: Any, tmp_path: Path) -> None:
+    """A drive as a whole, and a folder on a server, show their groups and may go."""
+    drive, share = rb"C:" + b"\\", rb"\\server\share\old"
+    scan = scan_of(group(1, drive + b"f", share + rb"\f"), roots=(drive, share))
+    scan = replace(scan, folders={drive: FolderCount(1, 1000, 0), share: FolderCount(1, 1000, 0)})
+    opened = told(open_page, tmp_path, scan)
+    assert opened.page.locator(".goes").count() == 2
+    for folder, path in ((drive, drive + b"f"), (share, share + rb"\f")):
+        opened.page.get_by_role("button", name=folder.decode(), exact=True).click()
+        assert opened.names() == ["f"]
+        assert let_go(opened, folder.decode()).endswith(": 1 of 1 file may go.")
+        assert gone(opened, tmp_path / "marks.json") == [path.decode()]
+        opened.page.click("#undo")
+
+
 def test_the_program_lets_the_whole_folder_go(open_page: Any, tmp_path: Path) -> None:
     """From the scan through one click to the trash: the folder's copies are gone, and every content is still there."""
 
@@ -180,7 +198,7 @@ def test_the_program_lets_the_whole_folder_go(open_page: Any, tmp_path: Path) ->
     assert dedupe("scan", "a", "b", "c", "--no-cache", "--output", "dups.html").returncode == 0
     opened = open_page(tmp_path / "dups.html")
     said = let_go(opened, str(tmp_path / "b"))
-    assert said == f"{tmp_path / 'b'}: 3 of 6 files may go; 3 of 6 files stay: no copy elsewhere."
+    assert said == f"{tmp_path / 'b'}: 3 of 6 files may go; 3 of 6 files stay: no copy elsewhere in this page."
     opened.save(tmp_path / "marks.json")
     done = dedupe("apply", "marks.json", "--trash", "--yes")
     assert done.returncode == 0, done.stderr

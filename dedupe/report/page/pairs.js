@@ -1,9 +1,10 @@
 // Makes the list of identical and held folders act: a folder is a filter, and one mark lets a whole folder go.
 // What goes is decided by the rule "all but those in a folder" of the marks, and by nothing here: this only counts what it left.
 
+const ALONE = "no copy elsewhere in this page"; // not all are in it: --accept, --across and its own limit leave groups out
+
 function makePairs(model, marks, { onFolder, changed, say }) {
   const holdsCopies = foldersWithCopies(model);
-  const alone = model.left[0] > 0 ? "no copy elsewhere in this page" : "no copy elsewhere";
 
   function namesInside(inside, file) {
     const folders = [model.folder[file], ...(model.links.get(file) ?? []).map(([folder]) => folder)];
@@ -31,17 +32,17 @@ function makePairs(model, marks, { onFolder, changed, say }) {
     if (!marks.isWhollyInside(inside, file)) return "another name outside of the folder";
     for (let other = model.first[g]; other < model.first[g + 1]; other += 1)
       if (isHere(model, other) && !marks.isWhollyInside(inside, other)) return "the copies elsewhere are to go";
-    return alone;
+    return ALONE;
   }
 
   // The report counts the names below a folder, of files without a copy too; the groups do not know those.
   function outcome(groups, inside, files) {
-    const stay = new Map([[alone, files]]);
+    const stay = new Map([[ALONE, files]]);
     const add = (why, names) => stay.set(why, (stay.get(why) ?? 0) + names);
     let gone = 0;
     for (const [g, own] of groups) {
       for (const [file, names] of own) {
-        add(alone, -names);
+        add(ALONE, -names);
         if (isHere(model, file) && marks.kept[g] > 0 && marks.keep[file] === 0) gone += names;
         else add(reason(g, file, inside), names);
       }
