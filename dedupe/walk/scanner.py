@@ -19,6 +19,7 @@ from dedupe.storage.volume import Volume
 from dedupe.walk.filters import Filters
 from dedupe.walk.listing import Listing, PendingFiles, PendingFolder
 from dedupe.walk.mount_points import begins_a_mount, located, volumes_of
+from dedupe.walk.own_files import OwnFile
 
 _SHARE = 4000  # files that a worker lists before it hands its remaining folders back: some 15 ms of work
 _SLICE = 4096  # entries of a folder that are held as objects at one time
@@ -30,7 +31,7 @@ class FolderScanner:
 
     filters: Filters
     boundaries: frozenset[bytes]  # other roots: they are listed on their own
-    own: tuple[tuple[Volume, int, bytes], ...]  # volume, inode and real path of the files that this very scan writes
+    own: tuple[OwnFile, ...]  # that this very scan writes
     one_file_system: bool
     follow: bool
     cloud_files: bool
@@ -38,7 +39,7 @@ class FolderScanner:
     _own_inodes: frozenset[int] = field(init=False)
 
     def __post_init__(self) -> None:
-        self._own_inodes = frozenset(inode for _, inode, _ in self.own)
+        self._own_inodes = frozenset(file.inode for file in self.own)
 
     def __call__(self, batch: list[PendingFolder | PendingFiles]) -> Listing:
         """List the folders of a batch and those below them, until a fair share of files is reached."""
@@ -204,16 +205,7 @@ class FolderScanner:
         return there, answering, columns
 
     def _is_own(self, volume: Volume, inode: int, path: bytes) -> bool:
-        """Return whether the scan itself writes a file: on this host its device tells, elsewhere its volume.
-
-        Where another file may have its number, it must be at its place too.
-        """
-        return any(
-            inode == number
-            and (own.is_same(volume) or (own.host, own.device) == (volume.host, volume.device))
-            and (volume.stable_inodes or os.path.realpath(path) == real)
-            for own, number, real in self.own
-        )
+        return any(own.is_at(path, volume, inode) for own in self.own)
 
     def file(self, listing: Listing, number: int, name: bytes) -> None:
         """Append one file that was named itself, or count why it is left out."""

@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterable, Sequence
 
 from dedupe.config import AnyPath, ScanConfig
 from dedupe.result import Problem, ProblemKind
-from dedupe.storage import file_stat, problems, volumes
-from dedupe.storage.volume import Volume
+from dedupe.storage import problems
 from dedupe.walk.filters import Filters
 from dedupe.walk.listing import Listing, PendingFiles, PendingFolder
 from dedupe.walk.mount_points import located
+from dedupe.walk.own_files import own_file
 from dedupe.walk.scanner import FolderScanner
 from dedupe.workers.pool import Pool
 
@@ -45,7 +45,7 @@ def walk(
     rules = FolderScanner(
         filters=Filters.of(config),
         boundaries=frozenset(),
-        own=tuple(filter(None, map(_own, own_files))),
+        own=tuple(filter(None, map(own_file, own_files))),
         one_file_system=config.one_file_system,
         follow=config.follow_symlinks,
         cloud_files=config.cloud_files,
@@ -78,18 +78,6 @@ def _hand_out(total: Listing) -> Iterable[list[PendingFolder | PendingFiles]]:
         size = 1 if isinstance(total.pending[-1], PendingFiles) else max(1, min(32, len(total.pending) // 8))
         batch, total.pending = total.pending[-size:], total.pending[:-size]
         yield batch
-
-
-def _own(file: AnyPath | int) -> tuple[Volume, int, bytes] | None:
-    """Return what identifies a file that the scan itself writes; None if it is not there or has no inode number."""
-    try:
-        real = os.path.realpath(b"/proc/self/fd/%d" % file if isinstance(file, int) else os.fsencode(file))
-        device, inode = file_stat.identity(file if isinstance(file, int) else real)
-        if isinstance(file, int):
-            return (Volume("", f"device:{device}", volumes.host(), device), inode, real) if inode else None
-        return (volumes.locate(os.path.dirname(real), device).volume, inode, real) if inode else None
-    except OSError:
-        return None
 
 
 def _start(rules: FolderScanner, total: Listing, root: bytes, number: int, folders: dict[bytes, int]) -> None:
