@@ -84,9 +84,14 @@ class File(NamedTuple):  # not a frozen dataclass: a report makes one for each f
     mounted: tuple[bytes, ...] = ()  # its names below another mount of the same folder, sorted
 
     @property
+    def real_names(self) -> tuple[bytes, ...]:
+        """Return the names that are entries of folders of their own, `path` first."""
+        return (self.path, *self.links)
+
+    @property
     def names(self) -> tuple[bytes, ...]:
         """Return all names of the file, `path` first."""
-        return (self.path, *self.links, *self.symlinks, *self.mounted)
+        return (*self.real_names, *self.symlinks, *self.mounted)
 
 
 @dataclass(frozen=True, slots=True)

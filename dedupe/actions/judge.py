@@ -57,7 +57,7 @@ class Judge:
             return must
         left = counted or list(group.files)  # what lies in a trash or snapshot stays for no other
         for preferred in self._prefer:
-            left = [file for file in left if preferred.holds_any((*_entries(file), *file.mounted))] or left
+            left = [file for file in left if preferred.holds_any((*file.real_names, *file.mounted))] or left
         for choose in self._then:
             best = min(map(choose, left))
             left = [file for file in left if choose(file) == best]
@@ -70,7 +70,7 @@ class Judge:
         """Return whether a rule forbids that a file goes."""
         protected = [folder.holds_any(file.names) for folder in self._protect]
         protected += [name.holds_any(file.names) for name in self._names]
-        real = (*_entries(file), *file.mounted)
+        real = (*file.real_names, *file.mounted)
         inside = [[folder.holds(name) for folder in self._only_in] for name in real]
         return any(protected) or not all(any(row) for row in inside if row)
 
@@ -139,13 +139,8 @@ class _Name:
         return found
 
 
-def _entries(file: File) -> tuple[bytes, ...]:
-    """Return the names that are entries of folders of their own."""
-    return (file.path, *file.links)
-
-
 def _may_count(file: File) -> bool:
-    return lasts(_entries(file))
+    return lasts(file.real_names)
 
 
 def _ended(folder: bytes) -> bytes:

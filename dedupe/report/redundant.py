@@ -54,16 +54,17 @@ class Keepers:
         if not keepers:
             return None
         kept = {file.path for file in keepers}
-        others = [file for file in here if file.path not in kept and not any(map(misplaced, _entries(file)))]
+        others = [file for file in here if file.path not in kept and not any(map(misplaced, file.real_names))]
         if self._across:
             stay = {self._root_of(file.path) for file in keepers}
-            others = [file for file in others if not stay & {self._root_of(name) for name in _all_names(file)}]
-        if others and not any(lasts(_entries(file)) for file in keepers):
+            # with a file go its mounted names, and links that would lead nowhere, too
+            others = [file for file in others if not stay & {self._root_of(name) for name in file.names}]
+        if others and not any(lasts(file.real_names) for file in keepers):
             self.whole += 1
             return None
         self.files += len(others)
         self.bytes += len(others) * group.size
-        return Redundant(keepers, [_entries(file) for file in others])
+        return Redundant(keepers, [file.real_names for file in others])
 
     def _root_of(self, path: bytes) -> int:
         """Return the root that a name lies below, the innermost where roots lie in roots; -1 where none is."""
@@ -72,18 +73,8 @@ class Keepers:
 
 
 def _of_the_first_root(group: Group) -> Sequence[File]:
-    lasting = [file for file in group.files if lasts(_entries(file))]
+    lasting = [file for file in group.files if lasts(file.real_names)]
     return [min(lasting or group.files, key=lambda file: sys.maxsize if file.root is None else file.root)]
-
-
-def _entries(file: File) -> tuple[bytes, ...]:
-    """Return the names that are entries of folders of their own."""
-    return (file.path, *file.links)
-
-
-def _all_names(file: File) -> tuple[bytes, ...]:
-    """Return all names that are gone with a file: mounted ones, and links that would lead nowhere, too."""
-    return (file.path, *file.links, *file.symlinks, *file.mounted)
 
 
 def _lies_below(path: bytes, root: bytes) -> bool:

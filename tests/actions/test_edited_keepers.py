@@ -10,8 +10,7 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -29,7 +28,7 @@ from dedupe.actions.marks import MarkedFile
 from dedupe.actions.move_to import MoveTo
 from dedupe.actions.trash import ToTrash
 from dedupe.errors import NothingUsableError
-from tests.actions.common import ON_LINUX, act, content, contents, copies, reasons
+from tests.actions.common import ON_LINUX, act, content, contents, copies, edit, no_lease, reasons
 from tests.cases.common import need_root
 from tests.conftest import need
 
@@ -40,20 +39,6 @@ CLASSES: dict[ActionName, type[Action]] = {
     ActionName.HARDLINK: Hardlink,
     ActionName.TRASH: ToTrash,
 }
-
-
-@contextmanager
-def no_lease(_: int) -> Iterator[bool]:
-    """Stand for a file system that lends no files, and for files of other owners."""
-    yield False
-
-
-def edit(path: Path) -> None:
-    """Change a file in place and put its date back, as taggers of music do."""
-    kept = path.stat()
-    with path.open("r+b") as file:
-        file.write(b"edited")
-    os.utime(path, ns=(kept.st_atime_ns, kept.st_mtime_ns))
 
 
 def after_first(usual: Callable[..., None], then: Callable[[], None]) -> Callable[..., None]:
@@ -263,8 +248,8 @@ from pathlib import Path
 from dedupe.actions import engine
 from dedupe.actions.apply import ActionName
 from dedupe.errors import NothingUsableError
-from tests.actions.common import act, copies, reasons
-from tests.actions.test_edited_keepers import edit, make_anothers
+from tests.actions.common import act, copies, edit, reasons
+from tests.actions.test_edited_keepers import make_anothers
 
 top, edited = Path(sys.argv[1]), sys.argv[2:]
 marks = copies(top, {"one": (["a"], ["b0", "b1", "b2"])})

@@ -5,8 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,26 +18,12 @@ from dedupe.actions.delete import Delete
 from dedupe.actions.marks import MarkedFile
 from dedupe.actions.proof import PlainReader
 from dedupe.storage import durable
-from tests.actions.common import LARGE, ON_LINUX, act, content, copies, reasons, snapshot
+from tests.actions.common import LARGE, ON_LINUX, act, content, copies, edit, no_lease, reasons, snapshot
 from tests.conftest import write
 
 pytestmark = ON_LINUX
 ACTIONS = [ActionName.MOVE_TO, ActionName.DELETE, ActionName.HARDLINK, ActionName.TRASH]
 PAIRS = {"one": (["a1"], ["b1"]), "two": (["a2"], ["b2"]), "three": (["a3"], ["b3"])}
-
-
-@contextmanager
-def no_lease(_: int) -> Iterator[bool]:
-    """Stand for a file system that lends no files, so that writers of this process need not wait."""
-    yield False
-
-
-def edit(path: Path) -> None:
-    """Change a file in place and put its date back, as taggers of music do."""
-    kept = path.stat()
-    with path.open("r+b") as file:
-        file.write(b"edited")
-    os.utime(path, ns=(kept.st_atime_ns, kept.st_mtime_ns))
 
 
 @pytest.mark.parametrize("action", ACTIONS)
