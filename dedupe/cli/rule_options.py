@@ -106,12 +106,12 @@ def staying(result: ScanResult, rules: Rules, *, verbose: bool) -> Staying | Non
 
 def tell_whole(result: ScanResult, style: Style) -> None:
     """Say how many groups stay whole though copies could go, where a list of paths cannot say it."""
-    from dedupe.report.redundant import Keepers
+    from dedupe.report.redundant import keepers_of
     from dedupe.report.units import counted
 
     if not style.redundant:
         return
-    keepers = Keepers(result.roots, across=style.across, staying=style.staying)
+    keepers = keepers_of(result, style)
     for group in result.groups:
         keepers.redundant(group)
     if keepers.whole:

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from dedupe.report.base import Style
-from dedupe.report.redundant import Keepers
+from dedupe.report.redundant import keepers_of
 from dedupe.result import Proof, ScanResult
 
 
@@ -21,7 +21,7 @@ def render(result: ScanResult, style: Style) -> Iterator[bytes]:
     """Yield the blocks."""
     end = b"\0" if style.null else b"\n"
     if style.redundant:
-        keepers = Keepers(result.roots, across=style.across, staying=style.staying)
+        keepers = keepers_of(result, style)
         for group in result.groups:
             if found := keepers.redundant(group):
                 yield b"".join([name + end for names in found.files for name in names])

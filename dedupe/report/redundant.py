@@ -13,11 +13,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from dedupe.result import File, Group, Proof
+from dedupe.result import File, Group, Proof, ScanResult
 from dedupe.storage.lasting import lasts, misplaced
 
 if TYPE_CHECKING:
-    from dedupe.report.base import Staying
+    from dedupe.report.base import Staying, Style
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +70,11 @@ class Keepers:
         """Return the root that a name lies below, the innermost where roots lie in roots; -1 where none is."""
         above = [(len(root), n) for n, root in enumerate(self._roots) if _lies_below(path, root)]
         return max(above)[1] if above else -1
+
+
+def keepers_of(result: ScanResult, style: Style) -> Keepers:
+    """Return what tells what of a result is redundant in a style."""
+    return Keepers(result.roots, across=style.across, staying=style.staying)
 
 
 def _of_the_first_root(group: Group) -> Sequence[File]:

@@ -7,7 +7,7 @@ from itertools import islice
 
 from dedupe.folders.compare import compare_folders
 from dedupe.report.base import Style
-from dedupe.report.redundant import Keepers
+from dedupe.report.redundant import Keepers, keepers_of
 from dedupe.report.units import binary_size, counted, percent
 from dedupe.result import Group, NameKind, Problem, Proof, ScanResult, SkipReason
 from dedupe.storage import display
@@ -40,7 +40,7 @@ _KINDS = {
 
 def render(result: ScanResult, style: Style) -> Iterator[bytes]:
     """Yield the groups, most reclaimable first, then the totals; each piece is whole lines."""
-    keepers = Keepers(result.roots, across=style.across, staying=style.staying) if style.redundant else None
+    keepers = keepers_of(result, style) if style.redundant else None
     for group in result.groups:
         yield as_lines(_group(group, result.roots, style) if keepers is None else _redundant(group, keepers, style))
     if keepers:
