@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from dedupe.config import ScanConfig, Scope
+from dedupe.files.classes import Classes
+from dedupe.files.columns import gather
 from dedupe.files.grouping import group_by_key
 from dedupe.files.groups import FurtherNames
 from dedupe.files.table import FileTable
@@ -34,6 +36,7 @@ class ScopeFilter:
     across_volumes: bool = False
     further: FurtherNames = field(default_factory=dict)  # names of files, once they are known
     numbers: Sequence[int] = ()  # of the file systems that the volumes are on, once they are asked for
+    roots: Sequence[int] = ()  # of each file, once they are asked for
 
     @classmethod
     def of(cls, config: ScanConfig, table: FileTable) -> ScopeFilter:
@@ -57,15 +60,26 @@ class ScopeFilter:
         """Return the sets of physical files that may hold what is asked for."""
         return [members for members in sets if self.fits(members)] if self.restricts else sets
 
+    def take_classes(self, classes: Classes) -> None:
+        """Take out the classes of equal files that are not what is asked for."""
+        if self.restricts:
+            fitting = [n for n, (_, members) in enumerate(classes) if self.fits(members)]
+            if len(fitting) < len(classes):
+                classes.reorder(fitting)
+
     def fits(self, members: Sequence[int]) -> bool:
         """Return whether physical files of equal content are what is asked for."""
+        of_members = gather(members)
         if self.across_volumes:
             numbers = self.numbers = self.numbers or file_system_numbers(self.table)
-            if len({numbers[self.table.volume[i]] for i in members}) < 2:
+            if len(set(map(numbers.__getitem__, of_members(self.table.volume)))) < 2:
                 return False
-        return self.scope is not Scope.ACROSS or len(set().union(*map(self._roots, members))) > 1
+        if self.scope is not Scope.ACROSS:
+            return True
+        self.roots = self.roots or self.table.roots()
+        return len(set(of_members(self.roots))) > 1 or len(set().union(*map(self._roots_of_links, members))) > 1
 
-    def _roots(self, i: int) -> set[int]:
+    def _roots_of_links(self, i: int) -> set[int]:
         """Return the roots that have a physical file, by its hard links too: each of them keeps it."""
         links = (other for other, kind in self.further.get(i, ()) if kind is NameKind.HARD_LINK)
-        return {self.table.root_of(i), *map(self.table.root_of, links)}
+        return {self.roots[i], *map(self.roots.__getitem__, links)}
