@@ -16,6 +16,7 @@ from typing import Any, NamedTuple, TypeVar
 from dedupe.errors import UsageError
 from dedupe.report.read.values import BrokenReport, absolute, count, digest, take, whole
 from dedupe.storage import display
+from dedupe.storage.byte_order import as_utf8
 
 SCHEMA = "dedupe-marks/1"
 _CLAIM = re.compile(rb'"schema"\s*:\s*"dedupe-marks/')
@@ -86,7 +87,7 @@ def is_marks(data: bytes) -> bool:
 
     Within a name it cannot stand: there the quotation marks have backslashes.
     """
-    return _CLAIM.search(data) is not None
+    return _CLAIM.search(as_utf8(data)) is not None
 
 
 def read(data: bytes, source: str) -> Marks:
@@ -96,7 +97,7 @@ def read(data: bytes, source: str) -> Marks:
         UsageError: a value is missing or is not what the schema says.
     """
     try:
-        document = json.loads(data.removeprefix(b"\xef\xbb\xbf").decode("utf-8"))
+        document = json.loads(as_utf8(data).decode("utf-8"))
         return _marks(document, hashlib.sha256(data).hexdigest())
     except (ValueError, RecursionError) as error:
         reason = "it is nested too deeply" if isinstance(error, RecursionError) else error

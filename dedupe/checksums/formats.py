@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import codecs
 import re
 from dataclasses import dataclass
+
+from dedupe.storage.byte_order import as_utf8
 
 # How lists call the algorithms, and how many bytes their digests have
 TAGS = {
@@ -100,7 +101,7 @@ def parse(data: bytes, algorithm: str | None = None) -> Sums:
     With `algorithm`, only lines that may be of it count.
     """
     entries, malformed = [], []
-    for number, text in enumerate(_as_bytes(data).split(b"\n"), 1):
+    for number, text in enumerate(as_utf8(data).split(b"\n"), 1):
         text = text.removesuffix(b"\r")  # noqa: PLW2901 - the same line
         if not text or text.startswith(b"#"):
             continue
@@ -110,18 +111,6 @@ def parse(data: bytes, algorithm: str | None = None) -> Sums:
         else:
             entries.append(entry)
     return Sums(tuple(entries), tuple(malformed))
-
-
-def _as_bytes(data: bytes) -> bytes:
-    """Return a list without its byte-order mark, as UTF-8 if it was UTF-16."""
-    if data.startswith(codecs.BOM_UTF8):
-        return data[len(codecs.BOM_UTF8) :]
-    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        # Windows allows half a surrogate pair in a name; a cut-off last byte shows as a malformed line
-        return data.decode("utf-16", "surrogatepass" if len(data) % 2 == 0 else "replace").encode(
-            "utf-8", "surrogatepass"
-        )
-    return data
 
 
 def _entry(text: bytes, algorithm: str | None) -> Entry | None:

@@ -9,13 +9,14 @@ import typer
 
 from dedupe.cli import console, options, rule_options, values
 from dedupe.cli.exits import Exit
-from dedupe.errors import NothingUsableError, UsageError
+from dedupe.errors import UsageError
 
 _Report = Annotated[
     str,
     typer.Argument(
         metavar="REPORT",
-        help="A JSON report of dedupe, or a report of fclones (JSON, CSV), rmlint (JSON), jdupes (JSON) or fdupes.",
+        help="A report of dedupe (JSON, JSON lines), fclones (JSON, CSV), rmlint (JSON), jdupes (JSON) or fdupes; "
+        "- is standard input.",
     ),
 ]
 _Null = Annotated[bool, typer.Option("--null", help="End each path of --format paths with NUL instead of a new line.")]
@@ -53,7 +54,7 @@ def report(
     with Outputs(output or []) as outputs:
         if os.fsencode(os.path.realpath(saved)) in outputs.own_files:
             raise UsageError(f"{saved} is the report to be read: name another file to write to.")
-        result = load_report(_content(saved), os.fsencode(saved))
+        result = load_report(values.content(saved, "report"), os.fsencode(saved))
         staying = rule_options.staying(result, rules, verbose=verbose)
         style = Style(null=null, folders=folders, redundant=redundant, staying=staying)
         outputs.write(result, style._replace(to_file=True, all_problems=True))
@@ -64,11 +65,3 @@ def report(
     if printed is not None:
         console.write(printed.render(result, style._replace(colour=console.wants_colour())), text=not null)
     return Exit.DONE
-
-
-def _content(path: str) -> bytes:
-    try:
-        with open(path, "rb") as file:
-            return file.read()
-    except OSError as error:
-        raise NothingUsableError(f"The report {path} cannot be read: {error.strerror}.") from error

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dedupe.cli import console, streams
+from dedupe.cli import console, values
 from dedupe.config import Rules, Then
-from dedupe.errors import NothingUsableError, UsageError
+from dedupe.errors import UsageError
 
 if TYPE_CHECKING:
     from dedupe.report.base import Staying, Style
@@ -62,21 +62,14 @@ def rules_of(
 
 
 def content(source: str) -> bytes:
-    """Return all of a file, or of standard input for `-`.
+    """Return all that marks or a report hold, read from standard input for `-`.
 
     Raises:
         UsageError: no file is named.
         NothingUsableError: it cannot be read.
     """
-    if not source:
-        raise UsageError("The name of the marks or report is empty.")
-    try:
-        if source == "-":
-            return streams.stdin().read()
-        with open(source, "rb") as file:
-            return file.read()
-    except OSError as error:
-        raise NothingUsableError(f"{source} cannot be read: {error.strerror}.") from error
+    values.refuse_empty("The name of the marks or report", source)
+    return values.content(source, "file")
 
 
 def refuse_unused(rules: Rules, *, redundant: bool) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from dedupe.cli import console, streams
 from dedupe.errors import NothingUsableError, UsageError
 from dedupe.storage import windows_paths
+from dedupe.storage.byte_order import as_utf8
 from dedupe.storage.paths import absolute
 
 _SIZE = re.compile(r"(\d{1,99})(?:\.(\d{1,99}))?\s*([kmgtpe]?)(?:i?b)?", re.IGNORECASE)
@@ -77,6 +78,21 @@ def cache_files(cache: str | None) -> list[bytes]:
     return [os.fsencode(file) for file in files_of(cache)]
 
 
+def content(source: str, what: str) -> bytes:
+    """Return all of a file, or of standard input for `-`; `what` it is, for messages.
+
+    Raises:
+        NothingUsableError: it cannot be read.
+    """
+    try:
+        if source == "-":
+            return streams.stdin().read()
+        with open(source, "rb") as file:
+            return file.read()
+    except OSError as error:
+        raise NothingUsableError(f"The {what} {source} cannot be read: {error.strerror}.") from error
+
+
 def path_list(source: str, *, null: bool) -> list[bytes]:
     """Return the paths that a file (`-`: standard input) lists, one a line or, with `null`, ended by NUL each.
 
@@ -85,15 +101,8 @@ def path_list(source: str, *, null: bool) -> list[bytes]:
         UsageError: a line or record is empty, and would mean the current folder.
     """
     refuse_empty("--files-from", source)
-    try:
-        if source == "-":
-            data = streams.stdin().read()
-        else:
-            with open(source, "rb") as file:
-                data = file.read()
-    except OSError as error:
-        raise NothingUsableError(f"The list {source} cannot be read: {error.strerror}.") from error
-    parts = data.split(b"\0") if null else _lines(data.removeprefix(b"\xef\xbb\xbf"))
+    data = content(source, "list")
+    parts = data.split(b"\0") if null else _lines(as_utf8(data))
     if not parts[-1]:
         parts.pop()  # what follows the last end of a line
     if b"" in parts:
@@ -178,8 +187,4 @@ def listed_digests(name: str) -> list[tuple[str, bytes]]:
 
 def _text_of(name: str, option: str) -> str:
     refuse_empty(option, name)
-    try:
-        with open(name, encoding="utf-8-sig", errors="surrogateescape", newline="") as file:
-            return file.read()
-    except OSError as error:
-        raise NothingUsableError(f"The list {name} cannot be read: {error.strerror}.") from error
+    return as_utf8(content(name, "list")).decode("utf-8", "surrogateescape")

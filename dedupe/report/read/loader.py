@@ -6,13 +6,14 @@ import json
 import os
 
 from dedupe.errors import NothingUsableError, UsageError
-from dedupe.report.read import json_reports, other_finders
+from dedupe.report.read import json_lines, json_reports, other_finders
 from dedupe.report.read.values import BrokenReport
 from dedupe.result import ScanResult
 from dedupe.storage import display
+from dedupe.storage.byte_order import as_utf8
 
 _CSV = b"group,file,size,algorithm,digest,"  # how our own begins, in every version
-KNOWN = "dedupe (JSON), fclones (JSON, CSV), rmlint (JSON), jdupes (JSON) or fdupes"
+KNOWN = "dedupe (JSON, JSON lines), fclones (JSON, CSV), rmlint (JSON), jdupes (JSON) or fdupes"
 
 
 def look(path: bytes) -> os.stat_result | None:
@@ -34,7 +35,7 @@ def load_report(data: bytes, source: bytes, *, look: other_finders.Look = look) 
         NothingUsableError: it is one, but broken.
     """
     name = display.shown(source)
-    data = data.removeprefix(b"\xef\xbb\xbf")
+    data = as_utf8(data)
     try:
         return _dispatch(data, name, look)
     except (BrokenReport, ValueError) as error:
@@ -44,6 +45,8 @@ def load_report(data: bytes, source: bytes, *, look: other_finders.Look = look) 
 def _dispatch(data: bytes, name: str, look: other_finders.Look) -> ScanResult:
     if not data.strip():
         raise UsageError(f"{name} is empty, and so no report of {KNOWN}.")
+    if json_lines.is_such(data):
+        return json_lines.result_of(data)
     if data.lstrip()[:1] in (b"{", b"["):
         return _from_json(data, name, look)
     first = data.partition(b"\n")[0].strip()
