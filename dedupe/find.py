@@ -40,12 +40,14 @@ def find_duplicates(
     Args:
         config: where to look, and what counts.
         progress: is told how far the scan is.
-        executor: does the reading in place of processes on this machine; its workers must see the same files.
+        executor: does the reading in place of processes on this machine; its workers must see the same files.  One
+            that breaks costs what it had in hand, which processes of this machine do again, and all that is left.
         tuning: amounts that change no result, for tests and experiments.
 
     Raises:
         NothingUsableError: no root can be read.
         BackendError: the digest backend asked for is not available here.
+        UsageError: a cluster is asked for and cannot be used.
     """
     with scan_session(config, progress or Silent(), executor, tuning) as session:
         listing = list_files(session, config)

@@ -56,7 +56,7 @@ def result(
         groups=groups,
         problems=problems,
         volumes=volumes_of(table),
-        notes=(*session.cache.notes, *listing.notes),
+        notes=(*session.cache.notes, *listing.notes, *session.pool.notes()),
         folders=FolderCounts(lambda: _listed(table), [outside(path) for path in listing.unlisted]),
         phases=session.phases,
     )

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, wait
-from typing import Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 from dedupe.workers.task import Task, with_maps
+
+if TYPE_CHECKING:
+    from dedupe.files.table import FileTable
 
 B = TypeVar("B")
 R = TypeVar("R")
@@ -16,11 +19,17 @@ class Workers(Protocol):
     """Who takes batches: processes of this machine, or an executor that was given."""
 
     may_map: bool  # whether a worker that dies of a mapped file takes no more with it than its batch
-    max_in_flight: int  # batches that keep all of them busy
+
+    @property
+    def max_in_flight(self) -> int:
+        """Return how many batches keep all of them busy now."""
 
     @property
     def can_inherit(self) -> bool:
         """Return whether others in the place of these would inherit a table of files."""
+
+    def share(self, table: FileTable) -> None:
+        """Take note of the files of a scan, which change no more."""
 
     def submit(self, task: Task[B, R], batch: B) -> Future[R]:
         """Hand over a batch.
@@ -35,6 +44,9 @@ class Workers(Protocol):
 
     def counted(self) -> int:
         """Return the bytes that they have counted so far."""
+
+    def notes(self) -> list[str]:
+        """Return sentences for the user: who was lost, and what became of the work."""
 
     def stop(self, *, abort: bool) -> None:
         """End them; `abort` breaks off what they are doing."""
@@ -70,13 +82,18 @@ class Dispatch(Generic[B, R]):
         self._tick = tick
         self._tick_seconds = tick_seconds
 
-    def run(self, batches: Iterator[B], max_in_flight: int) -> Iterator[tuple[B, R]]:
-        """Yield each batch with its result, in the order in which they end."""
+    def run(self, batches: Iterator[B], max_in_flight: int | None = None) -> Iterator[tuple[B, R]]:
+        """Yield each batch with its result, in the order in which they end.
+
+        Args:
+            batches: to be done.
+            max_in_flight: of them at one time; None for as many as keep all workers busy.
+        """
         in_flight: dict[Future[R], B] = {}
         more = True
         while more or in_flight:
             in_doubt: list[B] = []  # one of them may have killed its worker
-            while more and not in_doubt and len(in_flight) < max_in_flight:
+            while more and not in_doubt and len(in_flight) < (max_in_flight or self._workers.max_in_flight):
                 try:
                     batch = next(batches)
                 except StopIteration:

@@ -35,15 +35,20 @@ class Pool:
         jobs: worker processes wanted, None for one a core; with one there are none, and this process works.
         executor: does the work in their place, with as many workers as it has.
         tuning: when workers start and how they are kept busy; None for what was measured.
+        workers: others that work in their place, and end with the pool.
     """
 
     def __init__(
-        self, jobs: int | None = None, executor: Executor | None = None, tuning: WorkerTuning | None = None
+        self,
+        jobs: int | None = None,
+        executor: Executor | None = None,
+        tuning: WorkerTuning | None = None,
+        workers: Workers | None = None,
     ) -> None:
         self.jobs = min(jobs or cores(), _MOST)
         self._tuning = tuning or WorkerTuning.default
         self._counter = Counter()  # of what is done in this process
-        self._workers: Workers | None = None
+        self._workers = workers
         self._table: FileTable | None = None
         if executor is not None:
             from dedupe.workers.given_executor import GivenExecutor
@@ -67,8 +72,10 @@ class Pool:
         Those that run have not got it.  They end, which they would have to at some time, and `prepare` starts others.
         """
         self._table = table
-        if self._workers is not None and self._workers.can_inherit:
-            self.stop()
+        if self._workers is not None:
+            self._workers.share(table)
+            if self._workers.can_inherit:
+                self.stop()
 
     def prepare(self, *, files: int = 0, size: int = 0) -> None:
         """Start workers if they help with this many files or bytes and there are none yet."""
@@ -106,7 +113,7 @@ class Pool:
             tick=lambda: tick(self.counted()),
             tick_seconds=self._tuning.tick_seconds,
         )
-        yield from dispatch.run(iter(batches), max_in_flight or self._workers.max_in_flight)
+        yield from dispatch.run(iter(batches), max_in_flight)
 
     def _run_here(self, task: Task[B, R], batches: Iterable[B], tick: Callable[[int], object]) -> Iterator[tuple[B, R]]:
         for batch in batches:
@@ -120,6 +127,10 @@ class Pool:
     def counted(self) -> int:
         """Return the bytes counted so far, here and by workers."""
         return self._counter.done + (self._workers.counted() if self._workers is not None else 0)
+
+    def notes(self) -> list[str]:
+        """Return sentences for the user about the workers: those that were lost, and what became of their work."""
+        return self._workers.notes() if self._workers is not None else []
 
     def stop(self, *, abort: bool = False) -> None:
         """End the workers; `abort` breaks off what they are doing."""

@@ -121,6 +121,9 @@ class Processes:
             _block_interrupts(masked)
         return self._executor
 
+    def share(self, table: FileTable) -> None:
+        """Do nothing: those that are forked from now on are given it when they are made."""
+
     def submit(self, task: Task[B, R], batch: B) -> Future[R]:
         """Hand over a batch.
 
@@ -145,6 +148,10 @@ class Processes:
     def counted(self) -> int:
         """Return what the workers have counted so far."""
         return sum(self._slots[1:])
+
+    def notes(self) -> list[str]:
+        """Return nothing: a worker that died was replaced, and what it could not do is told file by file."""
+        return []
 
     def stop(self, *, abort: bool) -> None:
         """End the processes; `abort` breaks off what they are doing."""

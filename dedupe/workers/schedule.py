@@ -23,6 +23,8 @@ from dedupe.workers.tuning import WorkerTuning
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
+    from dedupe.workers.dispatch import Workers
+
 T = TypeVar("T")
 
 # Of a network file system.  By FUSE with 5 ms (1 ms) before each answer, two cores, 4,000 small files and 12 of 8 MiB:
@@ -68,9 +70,9 @@ class Schedule:
         if not jobs and any(map(mounts.is_network, roots[:_ROOTS])):
             self.readers = max(self.readers, min(_A_CORE * self.readers, _READERS))
 
-    def pool(self, executor: Executor | None = None) -> Pool:
-        """Return a pool of the readers, or of an executor, which alone knows how many workers it has."""
-        return Pool(self.readers if executor is None else self._jobs, executor, self._tuning)
+    def pool(self, executor: Executor | None = None, workers: Workers | None = None) -> Pool:
+        """Return a pool of the readers, or of an executor or others that know how many they are."""
+        return Pool(self.readers if executor is None else self._jobs, executor, self._tuning, workers)
 
     def max_in_flight(self, table: FileTable) -> int | None:
         """Return how many batches may be read at one time; None for as many as keep the workers busy.

@@ -58,14 +58,93 @@ class Broken(Executor):
         raise BrokenExecutor("all workers died")
 
 
-def test_a_broken_executor_of_the_caller_is_told_file_by_file(tmp_path: Path) -> None:
-    """Where the caller's executor takes no more work, files become problems, and nothing is raised."""
-    with Pool(executor=Broken()) as workers:
-        assert results(workers, Task(), range(4)) == {n: -n for n in range(4)}
+class Breaking(Executor):
+    """An executor of threads that breaks in the middle of things: how, the test says.
+
+    Args:
+        sound: batches that are done before it breaks.
+        end: what becomes of a future then.
+    """
+
+    def __init__(self, sound: int, end: Callable[[Future[Any]], object]) -> None:
+        self._sound = sound
+        self._end = end
+        self._threads = ThreadPoolExecutor(2)
+
+    def submit(self, function: Callable[..., Any], *args: Any, **how: Any) -> Future[Any]:  # type: ignore[override]
+        """Have a call made, or break."""
+        self._sound -= 1
+        if self._sound >= 0:
+            return self._threads.submit(function, *args, **how)
+        future: Future[Any] = Future()
+        self._end(future)
+        return future
+
+    def shutdown(self, *_: Any, **__: Any) -> None:
+        """End the threads."""
+        self._threads.shutdown()
+
+
+def refuse_after_shutdown(_: Future[Any]) -> None:
+    """Raise what executors raise that were shut down, which is no BrokenExecutor."""
+    raise RuntimeError("cannot schedule new futures after shutdown")
+
+
+BREAKS: dict[str, Callable[[Future[Any]], object]] = {
+    "a worker died": lambda future: future.set_exception(BrokenExecutor("a worker died")),
+    "of its own kind": lambda future: future.set_exception(ConnectionError("the scheduler is gone")),
+    "cancelled": lambda future: future.cancel(),
+    "shut down": refuse_after_shutdown,
+}
+
+
+@forks
+@pytest.mark.parametrize("sound", [0, 1, 5])
+@pytest.mark.parametrize("how", BREAKS)
+def test_a_broken_executor_costs_what_it_had_in_hand(how: str, sound: int) -> None:
+    """Whatever it ends with, all batches come back once with the right result, and the user is told."""
+    with Breaking(sound, BREAKS[how]) as broken, Pool(2, executor=broken) as workers:
+        found = list(workers.run(Task(), range(12)))
+        assert {batch: value[0] for batch, value in found} == {n: n * n for n in range(12)}
+        assert len(found) == 12
+        elsewhere = {value[2] for _, value in found} - {os.getpid()}
+        assert elsewhere
+        (note,) = workers.notes()
+    assert note.startswith("The executor that was given broke (")
+    assert note.endswith("): the rest was done by processes of this machine.")
+
+
+@forks
+def test_a_scan_outlives_the_executor_that_it_was_given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Groups are those that there are, and a note of the result tells of the executor."""
     root = tree(tmp_path / "root")
-    result = find_duplicates(ScanConfig(roots=[root]), executor=Broken())
-    assert not result.groups
-    assert len(result.problems) == 40
+    tuning = lower_thresholds(monkeypatch)
+    for sound in (0, 4):
+        with Breaking(sound, BREAKS["a worker died"]) as broken:
+            result = find_duplicates(ScanConfig(roots=[root]), executor=broken, tuning=tuning)
+        assert all_names(result) == naive_groups(root)
+        assert not result.problems
+        assert "The executor that was given broke (a worker died)" in "".join(result.notes)
+
+
+class OurError(Exception):
+    """A mistake of a task's own."""
+
+
+def fail(*_: object) -> None:
+    """Make a mistake."""
+    raise OurError
+
+
+@forks
+def test_a_mistake_of_a_task_is_not_laid_to_the_executor() -> None:
+    """It is made again here, and raised."""
+    with (
+        ThreadPoolExecutor(1) as threads,
+        pytest.raises(OurError),
+        Pool(2, executor=threads) as workers,
+    ):
+        list(workers.run(Task(fail), range(1)))
 
 
 @pytest.mark.parametrize(("jobs", "expected"), [(None, 256), (1, 2), (5, 10)])
