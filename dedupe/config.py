@@ -99,6 +99,8 @@ class ScanConfig:
     cloud_files: bool = False  # read placeholders too, which downloads them
     scope: Scope = Scope.ALL
     across_volumes: bool = False  # only groups with files on two volumes or more
+    cluster: str | None = None  # the address of a scheduler of dask.distributed, whose workers do the reading
+    worker_roots: Sequence[tuple[AnyPath, AnyPath]] = ()  # folders by their absolute paths on workers and here
     own_files: Sequence[
         AnyPath | int
     ] = ()  # files that the caller writes, as paths or descriptors: never part of a scan
@@ -111,6 +113,7 @@ class ScanConfig:
         if not self.roots:
             raise UsageError("Nothing to scan: name at least one file or folder.")
         self._refuse_empty()
+        self._check_cluster()
         if any(b"\0" in os.fsencode(r) for r in self.roots):
             raise UsageError("A path cannot hold a NUL character; use --null for lists that NUL separates.")
         for name, kind in (("confirm", Confirm), ("backend", BackendName), ("scope", Scope)):
@@ -128,6 +131,14 @@ class ScanConfig:
             raise UsageError(
                 f"max_size ({self.max_size} bytes) is below min_size ({self.min_size} bytes): no file fits."
             )
+
+    def _check_cluster(self) -> None:
+        """Refuse folders of workers that are none, or that nobody would have."""
+        if self.worker_roots and self.cluster is None:
+            raise UsageError("--worker-root says where workers of a cluster have a folder: give --cluster too.")
+        for pair in self.worker_roots:
+            if not all(os.path.isabs(os.fsencode(path)) for path in pair):
+                raise UsageError(f"--worker-root needs two absolute paths, WORKER=HERE, not {pair!r}.")
 
     def _refuse_empty(self) -> None:
         """Refuse names without a character: the system would take them for the current folder or a nameless file."""

@@ -53,6 +53,20 @@ _AcrossVolumes = Annotated[
 _Within = Annotated[
     bool, typer.Option("--within", help="Report only copies below one PATH, as if each were scanned by itself.")
 ]
+_Cluster = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ADDRESS",
+        help="Have the workers of a dask cluster do the reading: the scheduler's address, such as tcp://HOST:8786.",
+    ),
+]
+_WorkerRoot = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="WORKER=HERE",
+        help="With --cluster: what workers have mounted at WORKER lies here at HERE. May be repeated.",
+    ),
+]
 _Accept = Annotated[
     str | None,
     typer.Option(metavar="FILE", help="Count and leave out duplicates that are wanted: a list of digests, one a line."),
@@ -92,6 +106,8 @@ def scan(
     then: rule_options.ThenOption = None,
     protect_name: rule_options.ProtectName = None,
     accept: _Accept = None,
+    cluster: _Cluster = None,
+    worker_root: _WorkerRoot = None,
     progress: options.Bars = None,
     verbose: options.Verbose = False,
     quiet: options.Quiet = False,
@@ -102,6 +118,7 @@ def scan(
     from dedupe.report import Style
 
     kept = values.wanted_cache(cache, no_cache=no_cache)
+    values.refuse_empty("--cluster", cluster)
     roots = _roots(paths or (), files_from, null=null)
     rules = rule_options.rules_of(protect, protect_name, only_in, prefer, then)
     rule_options.refuse_unused(rules, redundant=redundant)
@@ -129,6 +146,8 @@ def scan(
             scope=scope,
             accept=values.accepted_digests(accept, confirm) if accept is not None else (),
             across_volumes=across_volumes,
+            cluster=cluster,
+            worker_roots=[values.worker_root(pair) for pair in worker_root or ()],
             own_files=(*outputs.own_files, 1, 2),
         )
         result = find_duplicates(config, progress=console.bars(progress, quiet=quiet))

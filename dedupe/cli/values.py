@@ -139,6 +139,21 @@ def roots(arguments: Iterable[str]) -> list[bytes]:
     return found
 
 
+def worker_root(text: str) -> tuple[str, str]:
+    """Return a folder's path on workers and here, for a text such as `/data=/mnt/nas`.
+
+    Raises:
+        UsageError: it is no such text, or an equals sign within a path leaves open which one is meant.
+    """
+    pairs = [(text[:at], text[at + 1 :]) for at, letter in enumerate(text) if letter == "="]
+    found = [pair for pair in pairs if all(map(os.path.isabs, pair))]
+    if len(found) != 1:
+        raise UsageError(
+            f"--worker-root needs two absolute paths with an equals sign between them, WORKER=HERE, not {text!r}."
+        )
+    return found[0]
+
+
 def exclude_lines(files: Iterable[str]) -> list[str]:
     """Return the rules of ignore files, one after the other.
 

@@ -107,6 +107,12 @@ class FileTable:
         """Note that a folder lies on another mount than was thought when it was entered; it has no files yet."""
         self.folder_mount[folder] = self._mount(mount)
 
+    def place_folders(self, mounts: Sequence[Mount]) -> None:
+        """Note on which mount each folder lies, and with it all of its files, instead of what another host saw."""
+        self.volumes, self.mounts, self.mount_volume, self._mount_numbers = [], [], [], {}
+        self.folder_mount = array("I", map(self._mount, mounts))
+        self.volume = array("I", map(self.volume_of, self.folder))
+
     def mount_of(self, folder: int) -> Mount:
         """Return the mount that a folder lies on."""
         return self.mounts[self.folder_mount[folder]]

@@ -15,6 +15,7 @@ from dedupe.compare.method import Method
 from dedupe.compare.tuning import MEASURED, Tuning
 from dedupe.config import ScanConfig
 from dedupe.digests.base import BackendChoice
+from dedupe.errors import UsageError
 from dedupe.progress import Progress
 from dedupe.storage import mounts, volumes
 from dedupe.storage.opener import Opener
@@ -75,6 +76,8 @@ def scan_session(config: ScanConfig, progress: Progress, executor: Executor | No
 
     Raises:
         BackendError: the digest backend asked for is not available here.
+        UsageError: a cluster is asked for that cannot be used.
+        NothingUsableError: no scheduler answers.
     """
     clock = time.time_ns()
     roots = list(dict.fromkeys(absolute(os.fsencode(r)) for r in config.roots))
@@ -85,13 +88,21 @@ def scan_session(config: ScanConfig, progress: Progress, executor: Executor | No
     volumes.forget()
     opener = Opener(follow=config.follow_symlinks)
     schedule = Schedule(roots, config.jobs, opener=opener, tuning=tuning.workers)
+    workers = None
+    if config.cluster is not None:
+        from dedupe.cluster.connect import connect  # brings dask
+
+        if executor is not None:
+            raise UsageError("Give a cluster or an executor, not both: either does all of the reading.")
+        pairs = [(os.fsencode(there), os.fsencode(here)) for there, here in config.worker_roots]
+        workers = connect(config.cluster, roots, pairs, schedule.readers, tuning.workers)
     return Session(
         roots=roots,
         method=method,
         backend=config.backend,
         cache=open_cache(path, method.algorithm, clock, scanned=scanned),
         schedule=schedule,
-        pool=schedule.pool(executor),
+        pool=schedule.pool(executor, workers),
         progress=progress,
         opener=opener,
         tuning=tuning,
