@@ -12,7 +12,7 @@ import pickle
 import time
 import warnings
 from collections.abc import Callable, Iterable, Mapping
-from concurrent.futures import Executor, Future
+from concurrent.futures import Executor, Future, wait
 from typing import TYPE_CHECKING, Any
 
 from dedupe.errors import NothingUsableError, UsageError
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 _NEEDS = "--cluster needs dask.distributed, which cannot be imported here ({}): pip install 'dedupe-files[cluster]'."
 _SILENT = 60.0  # seconds without an answer after which a scheduler counts as lost: a busy one may take some
 _BLIP = 3.0  # that a connection may be down
+_SHORTLY = 1.0  # that the end of a scan may wait for news
 _CLOSING = 5.0  # that taking leave may take
 _OURS = (DeprecationWarning, PendingDeprecationWarning, ImportWarning, ResourceWarning)  # of no concern to a user
 _LARGEST = 8 << 20  # bytes of a call: dask warns of more than 10 million
@@ -92,13 +93,27 @@ class Link:
     def workers(self) -> Mapping[str, int] | None:
         """Return the threads of each worker by its address, None where there is no news; waits for nothing."""
         if self._asked is None:
-            scheduler, loop = self._client.scheduler, self._client.loop.asyncio_loop
-            if self._client.status == "running" and scheduler is not None:
-                self._asked = asyncio.run_coroutine_threadsafe(scheduler.identity(), loop)
+            self._asked = self._ask()
             return None
         if not self._asked.done():
             return None
         asked, self._asked = self._asked, None
+        return self._told(asked)
+
+    def workers_now(self) -> Mapping[str, int] | None:
+        """Return the same as it is now, None where the scheduler does not tell within a second."""
+        asked = self._ask()
+        if asked is not None:
+            wait([asked], _SHORTLY)
+        return self._told(asked) if asked is not None and asked.done() else None
+
+    def _ask(self) -> AnyFuture | None:
+        scheduler, loop = self._client.scheduler, self._client.loop.asyncio_loop
+        if self._client.status != "running" or scheduler is None:
+            return None
+        return asyncio.run_coroutine_threadsafe(scheduler.identity(), loop)
+
+    def _told(self, asked: AnyFuture) -> Mapping[str, int] | None:
         if asked.cancelled() or asked.exception() is not None:
             return None
         self._heard = time.monotonic()

@@ -112,8 +112,13 @@ class ClusterWorkers:
         told = threading.Event()
 
         def tell() -> None:
-            found.extend(self._notes())
-            told.set()
+            try:
+                there = None if self._over else self._link.workers_now()
+                if there is not None:
+                    self._crew.update(there)
+                found.extend(self._notes())
+            finally:
+                told.set()
 
         self._mail.put(tell)
         while self._thread.is_alive() and not told.wait(_BEAT):

@@ -1,7 +1,7 @@
 """A program that scans with a cluster and kills a process in the midst of it.
 
-python -m tests.cluster.lose PID AFTER SECONDS ROOT ADDRESS [WORKER HERE]...: kills PID when progress was told AFTER times,
-waits SECONDS, and prints a JSON report of the whole scan.
+python -m tests.cluster.lose PID AFTER ROOT ADDRESS [WORKER HERE]...: kills PID when progress was told AFTER times, and
+prints a JSON report of the whole scan.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import signal
 import sys
-import time
 
 from dedupe import ScanConfig, find_duplicates
 from dedupe.progress import Silent
@@ -23,28 +22,25 @@ class Killer(Silent):
     Args:
         pid: of the process.
         after: how many times.
-        seconds: to wait then.
     """
 
-    def __init__(self, pid: int, after: int, seconds: float) -> None:
+    def __init__(self, pid: int, after: int) -> None:
         self._pid = pid
         self._left = after
-        self._seconds = seconds
 
-    def reach(self, count: int) -> None:
+    def reach(self, count: int) -> None:  # noqa: ARG002
         """Count this, and kill if it is time."""
         self._left -= 1
         if not self._left:
             os.kill(self._pid, signal.SIGKILL)
-            time.sleep(self._seconds)
 
 
 def main() -> None:
     """Scan, kill and print."""
-    pid, after, seconds, root, address, *pairs = sys.argv[1:]
+    pid, after, root, address, *pairs = sys.argv[1:]
     worker_roots = list(zip(pairs[::2], pairs[1::2], strict=True))
     config = ScanConfig(roots=[root], cluster=address, worker_roots=worker_roots)
-    result = find_duplicates(config, progress=Killer(int(pid), int(after), float(seconds)), tuning=LOW)
+    result = find_duplicates(config, progress=Killer(int(pid), int(after)), tuning=LOW)
     for piece in FORMATS["json"].render(result, Style()):
         sys.stdout.buffer.write(piece)
 

@@ -21,15 +21,14 @@ from pathlib import Path
 from typing import Any
 
 from tests.cases.common import need_root
-from tests.conftest import need
+from tests.conftest import need, write
 from tests.disks import run
 
 PROJECT = Path(__file__).parent.parent.parent
-ADDRESS = "tcp://127.0.0.1:8786"
 _WAIT = 60.0  # seconds for a process to be ready, on a machine that has other things to do
 _SCHEDULER = f"""
 ip link set lo up
-exec {sys.executable} -m distributed.cli.dask_scheduler --host 0.0.0.0 --port 8786 --no-dashboard $options
+exec {sys.executable} -m distributed.cli.dask_scheduler --host 0.0.0.0 --port 8786 --no-dashboard --protocol $protocol
 """
 _WORKER = f"""
 hostname worker$n
@@ -44,7 +43,7 @@ ip link set lo up
 until ip link show cable >/dev/null 2>&1; do sleep 0.02; done
 ip addr add 10.77.$n.2/24 dev cable
 ip link set cable up
-exec {sys.executable} -m distributed.cli.dask_worker tcp://10.77.$n.1:8786 --host 10.77.$n.2 --name worker$n \
+exec {sys.executable} -m distributed.cli.dask_worker $protocol://10.77.$n.1:8786 --host 10.77.$n.2 --name worker$n \
   --nworkers 1 --nthreads 1 --no-nanny --no-dashboard --local-directory "$scratch" --memory-limit 0
 """
 
@@ -93,17 +92,21 @@ class Cluster:
         folder: for logs and scratch files.
         image: of the disk that all share.
         mounted: where it is mounted here, and seen by no worker.
+        protocol: tcp, or tls with what dask's own settings in the environment name.
     """
 
     folder: Path
     image: Path
     mounted: Path
-    options: str = ""  # of the scheduler
+    protocol: str = "tcp"
     workers: dict[int, Machine] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Start the scheduler."""
-        self.scheduler = self._start("scheduler", _SCHEDULER, ["--net"], options=self.options)
+        """Start the scheduler, which cannot import this project: it need not know what it passes on."""
+        self.address = f"{self.protocol}://127.0.0.1:8786"
+        write(self.folder / "blocked/dedupe/__init__.py", b"raise ImportError('not for a scheduler')")
+        blocked = str(self.folder / "blocked")
+        self.scheduler = self._start("scheduler", _SCHEDULER, ["--net"], PYTHONPATH=blocked)
 
     def add(self, n: int, place: Path | None, image: Path | None = None, **env: str) -> Machine:
         """Start a worker, which mounts the disk, or another image, at a place of its own or not at all."""
@@ -147,7 +150,11 @@ class Cluster:
 
     def scan(self, *args: str | Path, **env: str) -> tuple[dict[str, Any], str]:
         """Scan with the cluster, and return the JSON report and what was said beside it."""
-        return finish(self.begin("-m", "dedupe", "scan", *args, "--cluster", ADDRESS, "--no-cache", "--format", "json", **env))
+        return finish(
+            self.begin(
+                "-m", "dedupe", "scan", *args, "--cluster", self.address, "--no-cache", "--format", "json", **env
+            )
+        )
 
     def close(self) -> None:
         """End all processes."""
@@ -156,7 +163,7 @@ class Cluster:
 
     def _start(self, name: str, script: str, spaces: list[str], **env: str) -> Machine:
         log = self.folder / f"{name}.log"
-        own = {**os.environ, "PYTHONPATH": str(PROJECT), "PYTHONUNBUFFERED": "1", **env}
+        own = {**os.environ, "PYTHONPATH": str(PROJECT), "PYTHONUNBUFFERED": "1", "protocol": self.protocol, **env}
         with log.open("wb") as file:
             process = subprocess.Popen(
                 ["unshare", *spaces, "sh", "-ec", script],
@@ -192,10 +199,10 @@ def finish(process: subprocess.Popen[bytes]) -> tuple[dict[str, Any], str]:
 
 
 @contextlib.contextmanager
-def cluster(folder: Path, image: Path, mounted: Path, options: str = "") -> Iterator[Cluster]:
+def cluster(folder: Path, image: Path, mounted: Path, protocol: str = "tcp") -> Iterator[Cluster]:
     """Start a scheduler; whatever happens, end all that was started."""
     need_cluster()
-    made = Cluster(folder, image, mounted, options)
+    made = Cluster(folder, image, mounted, protocol)
     try:
         yield made
     finally:
