@@ -20,7 +20,7 @@ from dedupe.compare.method import Method
 from dedupe.compare.tuning import MEASURED, Tuning
 from dedupe.digests.base import Hasher
 from dedupe.result import Problem, ProblemKind, Proof
-from dedupe.storage import file_stat, problems
+from dedupe.storage import file_stat, holes, problems
 from dedupe.storage.opener import Opener
 from dedupe.storage.readers import Reader, Window, reader
 from dedupe.workers import counters
@@ -36,6 +36,8 @@ class _Open:
     position: int  # in the set
     descriptor: int
     reader: Reader
+    sparse: bool = False  # it may have holes, which its reader does not read
+    in_hole: bool = False  # the current window is nothing but zeros that were not read
     window: Window | None = None
     pinned: Pinned | None = None
 
@@ -44,6 +46,7 @@ class _Open:
         from dedupe.digests.memory import Pinned  # brings ctypes, which small files and remembered ones need not
 
         self.release()
+        self.in_hole = self.reader.hole_end(offset) >= offset + length
         self.window = self.reader.window(offset, length)
         if self.window is None:
             raise EOFError
@@ -181,6 +184,8 @@ class Confirmer(NamedTuple):
             try:
                 descriptor = self.opener.open(s.paths[i])
                 file = _Open(i, descriptor, reader(descriptor, may_mmap=may_mmap))
+                if holes.are_told(descriptor, s.paths[i]):
+                    file.reader, file.sparse = holes.SparseReader(file.reader, descriptor), True
                 stack.callback(file.close)
                 if not file_stat.is_unchanged(s.stats[i], file_stat.of_descriptor(descriptor)):
                     bad[i] = problems.of_kind(s.paths[i], ProblemKind.CHANGED)
@@ -194,11 +199,14 @@ class Confirmer(NamedTuple):
     ) -> list[_Class]:
         """Read all files in step and return the classes left at the end; stop early once a file fails."""
         tuning = self.tuning
-        classes = [_Class(files, self.method.hasher(s.size, needs_digest=s.needs_digest))]
+        classes = [_Class(files, self._hasher(s, files))]
         most = min(tuning.window, tuning.windows // len(files))
         window = max(tuning.granularity, most // tuning.granularity * tuning.granularity)
         for offset in range(0, s.size, window):
             length = min(window, s.size - offset)
+            if all(f.reader.hole_end(offset) >= offset + length for c in classes for f in c.files):
+                self._pass_hole(classes, length)
+                continue
             for file in (f for c in classes for f in c.files):
                 try:
                     file.advance(offset, length)
@@ -217,7 +225,7 @@ class Confirmer(NamedTuple):
                 for c in classes:
                     if c.hasher is not None:
                         c.files[0].feed(c.hasher, at, step)
-                result.bytes_read += count
+                result.bytes_read += count - step * sum(f.in_hole for c in parts for f in c.files)
                 counters.advance(count)
                 self._look_again(s, [c.files[0] for c in dropped], bad)
                 for c in dropped:
@@ -228,6 +236,22 @@ class Confirmer(NamedTuple):
             if not classes:
                 break
         return classes
+
+    def _hasher(self, s: CandidateSet, files: Sequence[_Open]) -> Hasher | None:
+        """Return what hashes the first class; None where nobody wants that, or files are hardly more than holes."""
+        tuning = self.tuning
+        wanted = s.needs_digest or s.size <= tuning.hole_bytes
+        if self.method.has_digest and not wanted and all(f.sparse for f in files):
+            data = max(holes.data_bytes(f.descriptor, s.size) for f in files)
+            if s.size - data > tuning.hole_bytes + tuning.hole_factor * data:
+                return None
+        return self.method.hasher(s.size, needs_digest=s.needs_digest)
+
+    def _pass_hole(self, classes: Sequence[_Class], length: int) -> None:
+        """Take in a window that is a hole in every file: all are equal there, and only digests have work."""
+        for hasher in filter(None, (c.hasher for c in classes)):
+            hasher.update(holes.zeros(length))
+        counters.advance(length * sum(len(c.files) for c in classes))
 
     def _look_again(self, s: CandidateSet, files: Sequence[_Open], bad: dict[int, Problem]) -> None:
         """Find the files that changed while they were read."""

@@ -18,40 +18,53 @@ _BYTES = {proof: bytes([n]) for n, proof in enumerate(_PROOFS)}
 
 
 class Classes(Sequence[Class]):
-    """Grows by whole classes.  All have digests of one length, or none has one.  Each member has a proof."""
+    """Grows by whole classes.  Digests are of one length, where a class has one.  Each member has a proof."""
 
-    __slots__ = ("_digests", "_ends", "_members", "_proofs", "_width")
+    __slots__ = ("_digests", "_ends", "_members", "_proofs", "_undigested", "_width")
 
     def __init__(self) -> None:
         self._members = array("I")
         self._ends = array("I")
         self._proofs = bytearray()  # of each member
-        self._digests = bytearray()
+        self._digests = bytearray()  # nothing as long as no class has one, then zeros for those that have none
+        self._undigested = set[int]()  # classes without one beside others that have one
         self._width = 0
 
     def append(self, digest: bytes | None, members: Sequence[int], proof: Proof | Sequence[Proof]) -> None:
         """Add a class.
 
         Args:
-            digest: that all members have, None where bytes were only compared.
+            digest: that all members have, None where they were only compared.
             members: indexes of files.
             proof: of all members, or of each of them.
 
         Raises:
-            ValueError: its digest is of another length than those before, or is there where theirs are not; or there
-                are not as many proofs as members.
+            ValueError: its digest is of another length than those before, or there are not as many proofs as members.
         """
-        width = 0 if digest is None else len(digest)
-        if width != self._width and self._ends:
-            raise ValueError(f"a digest of {width} bytes beside others of {self._width}")
+        if digest is not None:
+            self._widen(len(digest))
+        elif self._width:
+            self._undigested.add(len(self._ends))
         proofs = _BYTES[proof] * len(members) if isinstance(proof, Proof) else b"".join(map(_BYTES.__getitem__, proof))
         if len(proofs) != len(members):
             raise ValueError(f"{len(proofs)} proofs of {len(members)} members")
-        self._width = width
         self._members.extend(members)
         self._proofs += proofs
         self._ends.append(len(self._members))
-        self._digests += digest or b""
+        self._digests += digest or bytes(self._width)
+
+    def _widen(self, width: int) -> None:
+        """Take digests of so many bytes from now on; the classes so far keep having none.
+
+        Raises:
+            ValueError: those before are of another length.
+        """
+        if not self._width:
+            self._width = width
+            self._digests = bytearray(width * len(self._ends))
+            self._undigested.update(range(len(self._ends)))
+        elif width != self._width:
+            raise ValueError(f"a digest of {width} bytes beside others of {self._width}")
 
     def append_all(self, digests: Sequence[bytes], members: Sequence[int], counts: Sequence[int], proof: Proof) -> None:
         """Add many classes that have digests, and members of one proof.
@@ -81,14 +94,16 @@ class Classes(Sequence[Class]):
         Raises:
             ValueError: its digests are of another length than those before.
         """
-        if other._width != self._width and self._ends and other._ends:
-            raise ValueError(f"digests of {other._width} bytes beside others of {self._width}")
-        self._width = other._width if other._ends else self._width
-        begin = len(self._members)
+        first, begin = len(self._ends), len(self._members)
+        if other._width:
+            self._widen(other._width)
+            self._undigested.update(first + n for n in other._undigested)
+        elif self._width:
+            self._undigested.update(range(first, first + len(other)))
         self._members.extend(other._members)
         self._proofs += other._proofs
         self._ends.extend([begin + end for end in other._ends])
-        self._digests += other._digests
+        self._digests += other._digests or bytes(self._width * len(other))
 
     def sort_members(self, ordered: Callable[[array[int], Iterable[int]], array[int]]) -> None:
         """Put the members of each class in order: `ordered` is given those of many classes, and how many of each."""
@@ -104,12 +119,16 @@ class Classes(Sequence[Class]):
         """Put the classes in another order, given by where they are now."""
         members, ends, digests, proofs = array("I"), array("I"), bytearray(), bytearray()
         begins, width = [0, *self._ends], self._width
-        for n in numbers:
+        undigested = set[int]()
+        for place, n in enumerate(numbers):
+            if n in self._undigested:
+                undigested.add(place)
             members += self._members[begins[n] : begins[n + 1]]
             proofs += self._proofs[begins[n] : begins[n + 1]]
             ends.append(len(members))
             digests += self._digests[n * width : (n + 1) * width]
         self._members, self._ends, self._digests, self._proofs = members, ends, digests, proofs
+        self._undigested = undigested
 
     def __len__(self) -> int:
         return len(self._ends)
@@ -170,7 +189,10 @@ class Classes(Sequence[Class]):
         if not self._width:
             return [None] * (last - first)
         run = bytes(self._digests[first * self._width : last * self._width])
-        return [run[at : at + self._width] for at in range(0, len(run), self._width)]
+        found: list[bytes | None] = [run[at : at + self._width] for at in range(0, len(run), self._width)]
+        for n in self._undigested.intersection(range(first, last)):
+            found[n - first] = None
+        return found
 
     @overload
     def __getitem__(self, n: int) -> Class: ...
@@ -182,8 +204,7 @@ class Classes(Sequence[Class]):
         if isinstance(n, slice):
             return [self[i] for i in range(*n.indices(len(self)))]
         n = range(len(self))[n]
-        digest = bytes(self._digests[n * self._width : (n + 1) * self._width]) if self._width else None
-        return digest, self._members[self._begin(n) : self._ends[n]]
+        return self.digests(n, n + 1)[0], self._members[self._begin(n) : self._ends[n]]
 
     def __iter__(self) -> Iterator[Class]:
         return (self[n] for n in range(len(self)))

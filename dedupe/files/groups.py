@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain, groupby, islice, repeat, starmap
 from operator import mul
 from typing import TypeAlias, overload
 
+from dedupe.config import Confirm
 from dedupe.files.classes import Classes
 from dedupe.files.columns import gather
 from dedupe.files.path_order import PathOrder
@@ -133,11 +134,15 @@ class FoundGroups(Groups):
     def _headers(self, first: int, last: int) -> Iterator[GroupHeader]:
         """Yield all but the files of a run of groups."""
         classes = self._classes
+        digests = classes.digests(first, last)
+        algorithms: Iterable[str] = repeat(self._algorithm, last - first)
+        if None in digests:  # those were only compared, whatever the others' digests are
+            algorithms = [Confirm.BYTES.value if digest is None else self._algorithm for digest in digests]
         return zip(
             range(first + 1, last + 1),
             gather(classes.firsts(first, last))(self._table.size),
-            repeat(self._algorithm, last - first),
-            classes.digests(first, last),
+            algorithms,
+            digests,
             classes.weakest(first, last),
             classes.counts(first, last),
             classes.copies(first, last),

@@ -24,6 +24,9 @@ class Reader(Protocol):
         Offsets rise from call to call by the length of the one before, and are multiples of `GRANULARITY`.
         """
 
+    def hole_end(self, offset: int) -> int:
+        """Return up to where the file is known to be one hole from `offset` on; `offset` where it is not."""
+
     def close(self) -> None:
         """Give up the window and the descriptor."""
 
@@ -49,6 +52,10 @@ class MappedReader:
         if sys.platform != "win32":
             self._map.madvise(mmap.MADV_SEQUENTIAL)
         return self._map
+
+    def hole_end(self, offset: int) -> int:
+        """Return `offset`: holes are read like data."""
+        return offset
 
     def _release(self) -> None:
         if self._map is not None:
@@ -82,6 +89,10 @@ class PlainReader:
                 return None
             filled += count
         return view
+
+    def hole_end(self, offset: int) -> int:
+        """Return `offset`: holes are read like data."""
+        return offset
 
     def close(self) -> None:
         """Give up the buffer, and the descriptor if it is the reader's to close."""

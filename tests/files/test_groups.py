@@ -61,7 +61,7 @@ class Found:
         self.classes.append(digest, members, [file.proof or Proof.HASHED for file in files])
         volumes = [volume.device for volume in self.table.volumes]
         files = sorted(file._replace(root=file.root or 0, volume=volumes.index(file.device)) for file in files)
-        self.plain.append(Group(0, size, "sha256", digest, tuple(files)))
+        self.plain.append(Group(0, size, "sha256" if digest else "bytes", digest, tuple(files)))
 
     def _add(self, path: bytes, size: int, file: File) -> int:
         folder, slash, name = path.rpartition(b"/")
