@@ -31,7 +31,7 @@ Jobs = Annotated[
     typer.Option(
         metavar="N",
         min=1,
-        help="Files to read at once; by default one per core, fewer on a rotating disk, more on a network.",
+        help="Files to read at once; by default one per core, one for each rotating disk, more on a network.",
     ),
 ]
 Bars = Annotated[bool | None, typer.Option("--progress/--no-progress", help="Show progress; by default on a terminal.")]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import chain
-from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from dedupe.compare.candidates import ConfirmResult
@@ -53,21 +53,25 @@ def confirm(session: Session, table: FileTable, sets: Sets, known: Known) -> Con
     asked = chain.from_iterable(pending)
     unproven = known.digests.unknown(asked, len(table)) if method.has_digest else asked
     total = sum(map(table.size.__getitem__, unproven))
-    schedule = session.schedule
     with session.phase("confirm", total, in_bytes=True):
-        session.pool.prepare(size=total)
-        begun, max_in_flight = session.pool.counted(), schedule.max_in_flight(table)
+        begun: int | None = None
         while pending:
             task = _confirmer(session, method)
-            batches = splitter.batches(schedule.in_order(table, pending, itemgetter(0)))
-            for batch, result in session.pool.run(
-                task, batches, max_in_flight=max_in_flight, tick=lambda count: session.tick(count - begun)
-            ):
+            lanes = session.schedule.lanes(table, pending, tuple, splitter.batches)
+            if begun is None:
+                session.pool.prepare(size=total, disks=lanes.disks)
+                begun = session.pool.counted()
+            for batch, result in session.pool.run(task, lanes, tick=partial(_tick, session, begun)):
                 _take(session, table, known, result, found)
                 splitter.take(batch, result)
             pending, splitter.again = splitter.again, []
     found.classes, found.remembered = splitter.done, splitter.remembered
     return found
+
+
+def _tick(session: Session, begun: int, count: int) -> None:
+    """Tell how far the phase is, of all that the pool has counted."""
+    session.tick(count - begun)
 
 
 def _confirmer(session: Session, method: Method) -> Confirmer:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 
 from dedupe.compare import fingerprint
-from dedupe.compare.fingerprint import Fingerprinter
+from dedupe.compare.fingerprint import Batch, Fingerprinter
 from dedupe.files.columns import column_getter
 from dedupe.files.grouping import group_by_key
 from dedupe.files.table import FileTable
@@ -17,6 +17,7 @@ from dedupe.scan.list_files import Sets, as_listed
 from dedupe.scan.recall import Known
 from dedupe.scan.session import Session
 from dedupe.storage import problems
+from dedupe.workers.batch_size import BatchSize
 
 
 @dataclass(slots=True)
@@ -49,14 +50,19 @@ def group_by_fingerprint(session: Session, table: FileTable, sets: Sets, known: 
 
 def read_fingerprints(session: Session, table: FileTable, members: Sequence[int], known: Known) -> Fingerprinted:
     """Fingerprint files, have them remembered, and verify by it what is remembered of some."""
-    schedule = session.schedule
     found, done = Fingerprinted(), 0
-    session.pool.prepare(files=len(members))
-    size = fingerprint.batch_size(session.tuning)
-    batches = fingerprint.batches(table, array("I", schedule.in_order(table, members, int)), size)
-    task = Fingerprinter(session.opener, session.tuning)
-    for batch, result in session.pool.run(task, batches, max_in_flight=schedule.max_in_flight(table)):
-        size.learn(len(batch.members), result.seconds)
+    sizes: dict[int, BatchSize] = {}  # of the lane of each batch that is out, by its first file
+
+    def batches(part: Sequence[int]) -> Iterator[Batch]:
+        size = fingerprint.batch_size(session.tuning)
+        for batch in fingerprint.batches(table, array("I", part), size):
+            sizes[batch.members[0]] = size
+            yield batch
+
+    lanes = session.schedule.lanes(table, members, lambda i: (i,), batches)
+    session.pool.prepare(files=len(members), disks=lanes.disks)
+    for batch, result in session.pool.run(Fingerprinter(session.opener, session.tuning), lanes):
+        sizes.pop(batch.members[0]).learn(len(batch.members), result.seconds)
         known.fingerprints.put_all(batch.members, result.values)
         found.problems += result.problems
         found.bytes_read += result.bytes_read

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import NamedTuple
 
 from dedupe.compare.candidates import CandidateBatch, ConfirmResult
@@ -76,18 +77,17 @@ def hash_whole(
         known: what is remembered of them; fingerprints that were read take the place of remembered ones.
         fingerprints: whether they are wanted even if no cache remembers them.
     """
-    ordered = array("I", session.schedule.in_order(table, members, int))
-    total = sum(gather(ordered)(table.size))
+    lanes = session.schedule.lanes(table, members, lambda i: (i,), partial(_batches, table, session.tuning))
+    total = sum(gather(members)(table.size))
     wanted = fingerprints or session.cache.usable
     fingerprinter = Fingerprinter(session.opener, session.tuning) if wanted else None
     task = _HashTask(fingerprinter, Confirmer(method, session.opener, session.tuning))
     with session.phase("hash", total, in_bytes=True):
-        session.pool.prepare(files=len(ordered), size=total)
+        session.pool.prepare(files=len(members), size=total, disks=lanes.disks)
         begun = session.pool.counted()
         for batch, (values, result) in session.pool.run(
             task,
-            _batches(table, ordered, session.tuning),
-            max_in_flight=session.schedule.max_in_flight(table),
+            lanes,
             tick=lambda count: session.tick(count - begun),
         ):
             found = list(_told(batch, values, result, known))
@@ -138,7 +138,7 @@ def _remember(
         session.cache.remember(table, digests, known.fingerprints.get, digests)
 
 
-def _batches(table: FileTable, members: Sequence[int], tuning: Tuning) -> Iterator[CandidateBatch]:
+def _batches(table: FileTable, tuning: Tuning, members: Sequence[int]) -> Iterator[CandidateBatch]:
     """Yield the files as sets of one, each to be read to its end, in batches of about equal cost."""
     part, size = array("I"), 0
     for i in members:

@@ -71,8 +71,8 @@ def parts(device: int) -> list[int]:
     return list(_slaves(_folder(device)))
 
 
-def rotates(device: int) -> bool:
-    """Return whether a block device says that it rotates, and what it lies on does not say otherwise.
+def rotating_disks(device: int) -> frozenset[str]:
+    """Return the disks under a block device by the kernel's names, if it says that it rotates, and they do too.
 
     https://www.kernel.org/doc/Documentation/ABI/stable/sysfs-block.  Virtual disks say that they rotate whatever lies
     below them (virtio's default), so they are not asked; nor are those believed that merely pass this on: mapped and
@@ -82,9 +82,9 @@ def rotates(device: int) -> bool:
     if os.path.exists(f"{disk}/partition"):
         disk = os.path.dirname(disk)
     if word(f"{disk}/queue/rotational") != "1" or _is_virtual(disk):
-        return False
+        return frozenset()
     others = list(_others(disk))
-    return not others or any(map(rotates, others))
+    return frozenset[str]().union(*map(rotating_disks, others)) if others else frozenset({os.path.basename(disk)})
 
 
 def udev_properties(device: int) -> dict[str, str]:

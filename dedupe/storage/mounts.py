@@ -30,9 +30,9 @@ if sys.platform == "win32":
         return windows.drive_kind(folder) == "remote"
 
     @functools.cache
-    def rotates(device: int, folder: bytes) -> bool:  # noqa: ARG001
-        """Return whether files lie on a rotating disk; here nobody knows."""
-        return False
+    def rotating_disks(device: int, folder: bytes) -> frozenset[str]:  # noqa: ARG001
+        """Return the rotating disks that files lie on; here nobody knows."""
+        return frozenset()
 
 else:
     from dedupe.storage import block_devices, file_systems, mountinfo
@@ -43,7 +43,7 @@ else:
         """Look anew from now on: file systems come and go between the scans of one process."""
         mountinfo.forget()
         may_map.cache_clear()
-        rotates.cache_clear()
+        rotating_disks.cache_clear()
 
     def pseudo() -> frozenset[bytes]:
         """Return the folders where a pseudo file system begins: their files are not data."""
@@ -67,15 +67,17 @@ else:
         return file_system(folder) not in (b"", b"fuseblk") and not may_map(folder)
 
     @functools.cache
-    def rotates(device: int, folder: bytes) -> bool:
-        """Return whether files lie on a rotating disk, where two readers at once only make the head travel.
+    def rotating_disks(device: int, folder: bytes) -> frozenset[str]:
+        """Return the rotating disks that files lie on: two readers at once would only make their heads travel.
+
+        Partitions of one disk share it; a RAID has several.  Empty where none rotates, or nothing is known.
 
         Args:
             device: the number that the files' status has.
             folder: where one of them lies; asked where the number is the file system's own, as on btrfs.
         """
         disk = block_devices.below(device, folder)
-        return disk is not None and block_devices.rotates(disk)
+        return block_devices.rotating_disks(disk) if disk is not None else frozenset()
 
     def file_system(path: bytes) -> bytes:
         """Return the kind of file system that an absolute path lies on; empty where the system does not say."""

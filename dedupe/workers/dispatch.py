@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, wait
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, Protocol, TypeAlias, TypeVar
 
+from dedupe.workers.lanes import Lanes
 from dedupe.workers.task import Task, with_maps
 
 B = TypeVar("B")
 R = TypeVar("R")
+_Taken: TypeAlias = tuple[B, frozenset[str]]  # a batch, and the rotating disks that it keeps busy
 
 
 class Workers(Protocol):
@@ -17,6 +19,7 @@ class Workers(Protocol):
 
     may_map: bool  # whether a worker that dies of a mapped file takes no more with it than its batch
     max_in_flight: int  # batches that keep all of them busy
+    count: int | None  # how many there are; None where nobody knows
 
     @property
     def can_inherit(self) -> bool:
@@ -70,38 +73,41 @@ class Dispatch(Generic[B, R]):
         self._tick = tick
         self._tick_seconds = tick_seconds
 
-    def run(self, batches: Iterator[B], max_in_flight: int) -> Iterator[tuple[B, R]]:
+    def run(self, lanes: Lanes[B], max_in_flight: int) -> Iterator[tuple[B, R]]:
         """Yield each batch with its result, in the order in which they end."""
-        in_flight: dict[Future[R], B] = {}
-        more = True
-        while more or in_flight:
-            in_doubt: list[B] = []  # one of them may have killed its worker
-            while more and not in_doubt and len(in_flight) < max_in_flight:
-                try:
-                    batch = next(batches)
-                except StopIteration:
-                    more = False
+        in_flight: dict[Future[R], _Taken[B]] = {}
+        while lanes.has_more or in_flight:
+            in_doubt: list[_Taken[B]] = []  # one of them may have killed its worker
+            # No batch of a rotating disk waits for a worker behind others: the disk would have nothing to do.
+            rotating = lanes.rotating
+            most_free = max(1, self._workers.count - rotating) if rotating and self._workers.count else None
+            while not in_doubt and len(in_flight) < max_in_flight:
+                taken = lanes.take(most_free)
+                if taken is None:
                     break
                 try:
-                    in_flight[self._workers.submit(self._task, batch)] = batch
+                    in_flight[self._workers.submit(self._task, taken[0])] = taken
                 except BrokenExecutor:  # a worker died while nobody was looking
-                    in_doubt.append(batch)
+                    in_doubt.append(taken)
                 except OSError:
-                    yield batch, self._here(self._plain, batch)
+                    yield taken[0], self._here(self._plain, taken[0])
+                    lanes.give_back(taken[1])
             ended, _ = wait(in_flight, 0 if in_doubt else self._tick_seconds, FIRST_COMPLETED)
             self._tick()
             for future in ended:
-                batch = in_flight.pop(future)
+                taken = in_flight.pop(future)
                 if isinstance(future.exception(), BrokenExecutor):
-                    in_doubt.append(batch)
+                    in_doubt.append(taken)
                 else:
-                    yield batch, future.result()
+                    lanes.give_back(taken[1])
+                    yield taken[0], future.result()
             if in_doubt:  # the workers are gone with all that they had, and given up once: those after them are well
                 in_doubt += in_flight.values()
                 in_flight.clear()
                 self._workers.discard()
-                for batch in in_doubt:
+                for batch, disks in in_doubt:
                     yield batch, self._alone(batch)
+                    lanes.give_back(disks)
 
     def _alone(self, batch: B) -> R:
         """Do one batch with plain reads and nothing beside it, so that a death has one suspect."""

@@ -34,6 +34,7 @@ class GivenExecutor:
         self.may_map = isinstance(executor, ProcessPoolExecutor)  # elsewhere a map's death might be the program's
         # Not by the cores of this machine: the workers may be on a hundred others.
         workers = ExecutorInternals(executor).max_workers or jobs
+        self.count = workers
         self.max_in_flight = workers * tuning.ahead if workers else tuning.ahead_of_unknown
 
     def submit(self, task: Task[B, R], batch: B) -> Future[R]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, TypeVar
 from dedupe.workers import counters
 from dedupe.workers.cores import cores
 from dedupe.workers.counters import Counter
+from dedupe.workers.lanes import Lanes
 from dedupe.workers.tuning import WorkerTuning
 
 if TYPE_CHECKING:
@@ -70,9 +71,12 @@ class Pool:
         if self._workers is not None and self._workers.can_inherit:
             self.stop()
 
-    def prepare(self, *, files: int = 0, size: int = 0) -> None:
-        """Start workers if they help with this many files or bytes and there are none yet."""
-        worthwhile = files >= self._tuning.warm_files or size >= self._tuning.warm_bytes
+    def prepare(self, *, files: int = 0, size: int = 0, disks: int = 1) -> None:
+        """Start workers if they help with this many files or bytes and there are none yet.
+
+        Several disks of which some rotate answer so late that any work at all on them is worth a reader for each.
+        """
+        worthwhile = files >= self._tuning.warm_files or size >= self._tuning.warm_bytes or disks > 1
         if self._workers is None and self.jobs > 1 and worthwhile:
             from dedupe.workers.processes import Processes  # costs as much time as a small scan
 
@@ -81,7 +85,7 @@ class Pool:
     def run(
         self,
         task: Task[B, R],
-        batches: Iterable[B],
+        batches: Iterable[B] | Lanes[B],
         *,
         max_in_flight: int | None = None,
         tick: Callable[[int], object] = lambda _: None,
@@ -90,12 +94,13 @@ class Pool:
 
         Args:
             task: what to do; see `Task`.
-            batches: taken one by one, only as fast as they are worked off.
-            max_in_flight: batches handed out at one time, at most; 1 keeps a rotating disk to one reader.
+            batches: taken one by one, only as fast as they are worked off; in lanes where disks must have one reader.
+            max_in_flight: batches handed out at one time, at most; None for as many as keep the workers busy.
             tick: called every so often with the bytes counted by `counters.advance`.
         """
+        lanes = batches if isinstance(batches, Lanes) else Lanes.of(batches)
         if self._workers is None:
-            yield from self._run_here(task, batches, tick)
+            yield from self._run_here(task, lanes, tick)
             return
         from dedupe.workers.dispatch import Dispatch
 
@@ -106,15 +111,17 @@ class Pool:
             tick=lambda: tick(self.counted()),
             tick_seconds=self._tuning.tick_seconds,
         )
-        yield from dispatch.run(iter(batches), max_in_flight or self._workers.max_in_flight)
+        yield from dispatch.run(lanes, max_in_flight or self._workers.max_in_flight)
 
-    def _run_here(self, task: Task[B, R], batches: Iterable[B], tick: Callable[[int], object]) -> Iterator[tuple[B, R]]:
-        for batch in batches:
+    def _run_here(self, task: Task[B, R], lanes: Lanes[B], tick: Callable[[int], object]) -> Iterator[tuple[B, R]]:
+        while (taken := lanes.take()) is not None:
+            batch, disks = taken
             self._counter.tick = tick
             try:
                 result = counters.run(self._counter, task, batch)
             finally:
                 self._counter.tick = None
+            lanes.give_back(disks)
             yield batch, result
 
     def counted(self) -> int:

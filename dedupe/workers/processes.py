@@ -96,6 +96,7 @@ class Processes:
 
     def __init__(self, count: int, tuning: WorkerTuning, table: FileTable | None = None) -> None:
         self._count = count
+        self.count: int | None = count
         self._tuning = tuning
         self.max_in_flight = count * tuning.ahead
         self._executor: ProcessPoolExecutor | None = None

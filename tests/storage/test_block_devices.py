@@ -57,7 +57,7 @@ def test_which_claims_to_rotate_are_believed(tmp_path: Path, monkeypatch: pytest
         *((8, 0), (8, 1), (259, 0), (254, 0), (202, 0), (8, 16), (8, 32)),
         *((253, 0), (253, 1), (253, 2), (9, 0), (7, 0), (8, 99)),
     )
-    found = {number for number in numbers if block_devices.rotates(os.makedev(*number))}
+    found = {number for number in numbers if block_devices.rotating_disks(os.makedev(*number))}
     assert found == {(8, 0), (8, 1), (253, 0), (9, 0), (7, 0)}
 
 

@@ -29,7 +29,7 @@ def look_anew() -> Iterator[None]:
 def rotates(path: Path) -> bool:
     """Return whether a file lies on a rotating disk."""
     mounts.forget()
-    return mounts.rotates(os.stat(path).st_dev, os.fsencode(path.parent))
+    return bool(mounts.rotating_disks(os.stat(path).st_dev, os.fsencode(path.parent)))
 
 
 @pytest.mark.parametrize("kind", KINDS)

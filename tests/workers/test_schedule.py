@@ -12,7 +12,6 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +29,7 @@ from dedupe.storage.file_stat import FileStat
 from dedupe.storage.volumes import Mount, Volume
 from dedupe.workers import schedule
 from dedupe.workers.cores import cores
+from dedupe.workers.lanes import Lanes
 from dedupe.workers.pool import Pool
 from dedupe.workers.schedule import Order, Schedule
 from dedupe.workers.tuning import WorkerTuning
@@ -51,19 +51,39 @@ def rotating(tmp_path: Path) -> Iterator[Disk]:
 
 
 @pytest.fixture
-def runs(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int | None, list[Any]]]:
-    """Return a list that will hold, for each time that a pool is asked to work, `max_in_flight` and the batches."""
-    made: list[tuple[int | None, list[Any]]] = []
+def runs(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, list[Any]]]:
+    """Return a list that will hold, for each time that a pool works, how many disks rotate, and the batches."""
+    made: list[tuple[int, list[Any]]] = []
     real = Pool.run
 
-    def run(self: Pool, task: Any, batches: Any, *, max_in_flight: int | None = None, **rest: Any) -> Iterator[Any]:
-        made.append((max_in_flight, []))
-        for batch, result in real(self, task, batches, max_in_flight=max_in_flight, **rest):
+    def run(self: Pool, task: Any, batches: Any, **rest: Any) -> Iterator[Any]:
+        made.append((batches.rotating if isinstance(batches, Lanes) else 0, []))
+        for batch, result in real(self, task, batches, **rest):
             made[-1][1].append(batch)
             yield batch, result
 
     monkeypatch.setattr(Pool, "run", run)
     return made
+
+
+def in_lanes(
+    how: Schedule, table: FileTable, items: Any, files_of: Any = lambda i: (i,)
+) -> list[tuple[set[str], list[Any]]]:
+    """Return the lanes of a schedule, each with its disks and what lies on them in its order."""
+    lanes = how.lanes(table, items, files_of, iter)
+    taken: list[tuple[set[str], list[Any]]] = []
+    while (found := lanes.take()) is not None:
+        item, disks = found
+        lanes.give_back(disks)
+        if not taken or taken[-1][0] != disks:
+            taken.append((set(disks), []))
+        taken[-1][1].append(item)
+    return taken
+
+
+def in_order(how: Schedule, table: FileTable, items: Any) -> list[Any]:
+    """Return files in the order in which one reader meets them."""
+    return [item for _, part in in_lanes(how, table, items) for item in part]
 
 
 def of_volumes(*devices: int) -> FileTable:
@@ -76,33 +96,45 @@ def of_volumes(*devices: int) -> FileTable:
 
 
 @pytest.mark.parametrize(
-    ("rotate", "files", "jobs", "order", "max_in_flight"),
+    ("rotate", "files", "order"),
     [
-        ([], 5, None, Order.LISTED, None),
-        ([False, False], 5, None, Order.LISTED, None),
-        ([False], 5, 3, Order.LISTED, None),
-        ([True], 10, None, Order.PHYSICAL, 1),
-        ([True], 11, None, Order.INODE, 1),
-        ([False, True], 5, None, Order.PHYSICAL, 1),
-        ([True], 5, 3, Order.PHYSICAL, None),
-        ([True], 11, 1, Order.INODE, None),
+        ([], 5, Order.LISTED),
+        ([False, False], 5, Order.LISTED),
+        ([True], 10, Order.PHYSICAL),
+        ([True], 11, Order.INODE),
+        ([False, True], 5, Order.PHYSICAL),
     ],
 )
-def test_the_order_and_how_much_at_once(
-    monkeypatch: pytest.MonkeyPatch,
-    rotate: list[bool],
-    files: int,
-    jobs: int | None,
-    order: Order,
-    max_in_flight: int | None,
-) -> None:
-    """One batch where anything rotates, unless the user says how many; by place where few files must be asked."""
-    monkeypatch.setattr(mounts, "rotates", lambda device, _: rotate[device])
-    table = of_volumes(*range(len(rotate)))
-    how = Schedule(jobs=jobs, tuning=WorkerTuning(places_asked=10))
+def test_the_order(monkeypatch: pytest.MonkeyPatch, rotate: list[bool], files: int, order: Order) -> None:
+    """By place where few files must be asked, else by inode; as listed where nothing rotates."""
+    monkeypatch.setattr(mounts, "rotating_disks", lambda device, _: frozenset({"sda"} if rotate[device] else ()))
+    how = Schedule(tuning=WorkerTuning(places_asked=10))
     if sys.platform != "linux" and order is Order.PHYSICAL:  # it does not tell where on its disk a file lies
         order = Order.INODE
-    assert (how.order(table, files), how.max_in_flight(table)) == (order, max_in_flight)
+    assert how.order(of_volumes(*range(len(rotate))), files) == order
+
+
+@pytest.mark.parametrize(
+    ("roots", "jobs", "expected"),
+    [
+        ([b"/ssd", b"/ssd"], None, 2),
+        ([b"/a"], None, 2),
+        ([b"/a", b"/ssd"], None, 3),
+        ([b"/a", b"/b", b"/ssd"], None, 4),
+        ([b"/a", b"/b", b"/c"], None, 3),
+        ([b"/a", b"/a"], None, 2),
+        ([b"/a", b"/b", b"/ssd"], 1, 1),
+    ],
+)
+def test_each_rotating_disk_brings_a_reader(
+    monkeypatch: pytest.MonkeyPatch, roots: list[bytes], jobs: int | None, expected: int
+) -> None:
+    """One waits for each of them, beside those of the other disks; the user's word goes above all."""
+    monkeypatch.setattr(schedule, "cores", lambda: 2)
+    monkeypatch.setattr(mounts, "is_network", lambda _: False)
+    monkeypatch.setattr(os, "stat", lambda *_, **__: os.stat_result(range(10)))
+    monkeypatch.setattr(mounts, "rotating_disks", lambda _, root: frozenset({root.decode()} - {"/ssd"}))
+    assert Schedule(roots, jobs).readers == expected
 
 
 @pytest.mark.parametrize(
@@ -156,21 +188,24 @@ def tables(draw: st.DrawFn) -> tuple[FileTable, list[int]]:
     return table, members[: draw(st.integers(0, len(members)))]
 
 
-@given(tables(), st.sets(st.integers(1, 3)), st.integers(1, 3))
-def test_an_order_loses_and_adds_nothing(table: tuple[FileTable, list[int]], rotate: set[int], width: int) -> None:
-    """Whatever rotates, files and sets come out each once: as listed if none does, or by volume and inode."""
+@given(tables(), st.dictionaries(st.integers(1, 3), st.sampled_from("ab"), max_size=3), st.integers(1, 3))
+def test_lanes_lose_and_add_nothing(table: tuple[FileTable, list[int]], disk_of: dict[int, str], width: int) -> None:
+    """Whatever rotates, sets come out each once, in the lane of their disks: by volume and inode, or else as listed."""
     table, members = table
-    sets = [members[n : n + width] for n in range(0, len(members), width)]
+    sets = [tuple(members[n : n + width]) for n in range(0, len(members), width)]
+    device = lambda i: table.volumes[table.volume[i]].device  # noqa: E731
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(mounts, "rotates", lambda device, _: device in rotate)
-        how = Schedule()
-        ordered, ordered_sets = (list(how.in_order(table, *what)) for what in ((members, int), (sets, itemgetter(0))))
-    if not rotate:
-        assert (ordered, ordered_sets) == (members, sets)
-    else:
-        key = lambda i: (table.volume[i], table.inode_of(i))  # noqa: E731
-        assert ordered == sorted(members, key=key)
-        assert ordered_sets == sorted(sets, key=lambda s: key(s[0]))
+        patch.setattr(mounts, "rotating_disks", lambda device, _: frozenset(disk_of.get(device, "")))
+        found = in_lanes(Schedule(), table, sets, tuple)
+        alone = in_lanes(Schedule(jobs=2), table, sets, tuple)
+    for disks, part in found:
+        assert all({disk_of[device(i)] for i in s if device(i) in disk_of} == disks for s in part)
+        key = lambda s: next((table.volume[i], table.inode_of(i)) for i in s if device(i) in disk_of)  # noqa: E731
+        assert part == (sorted(part, key=key) if disks else [s for s in sets if s in part])
+    assert len(found) == len({frozenset(disks) for disks, _ in found})
+    assert sorted(s for _, part in found for s in part) == sorted(sets)
+    assert [disks for disks, _ in alone] == [set()] * bool(sets)  # who says how many readers there are gets as many
+    assert sorted(s for _, part in alone for s in part) == sorted(sets)
 
 
 def scattered(folder: Path, count: int, data: Callable[[int], bytes]) -> list[Path]:
@@ -210,12 +245,13 @@ def test_the_order_of_the_disk(tmp_path: Path, kind: str) -> None:
         table = entries_of(files)
         expected = [files.index(file) for file in by_place(files)]
         assert expected not in (list(range(60)), sorted(range(60), key=table.inode.__getitem__))
-        for yes, order, max_in_flight in ((True, expected, 1), (False, list(range(60)), None)):
+        for yes, order in ((True, expected), (False, list(range(60)))):
             made.rotate(yes)
             mounts.forget()
-            how = Schedule()
-            assert (list(how.in_order(table, range(60), int)), how.max_in_flight(table)) == (order, max_in_flight)
-            assert Schedule(jobs=2).max_in_flight(table) is None
+            assert in_lanes(Schedule(), table, range(60)) == [
+                ({os.path.basename(made.device)} if yes else set(), order)
+            ]
+            assert in_lanes(Schedule(jobs=2), table, range(60)) == [(set(), order)]
     mounts.forget()
 
 
@@ -231,7 +267,7 @@ def test_what_is_nowhere_on_the_disk_comes_first(rotating: Disk, monkeypatch: py
     for file in files[2:]:
         file.unlink()
     files[3].symlink_to("data")
-    assert [names[i] for i in Schedule().in_order(table, range(4), int)] == ["hole", "gone", "link", "data"]
+    assert [names[i] for i in in_order(Schedule(), table, range(4))] == ["hole", "gone", "link", "data"]
 
 
 @linux
@@ -251,8 +287,8 @@ def test_a_file_system_that_tells_no_place_is_asked_once(tmp_path: Path, monkeyp
                 raise
 
         monkeypatch.setattr(extents, "first_byte", ask)
-        monkeypatch.setattr(mounts, "rotates", lambda *_: True)
-        found = list(Schedule().in_order(table, range(20), int))
+        monkeypatch.setattr(mounts, "rotating_disks", lambda *_: frozenset({"sda"}))
+        found = in_order(Schedule(), table, range(20))
     assert told == [errno.EOPNOTSUPP]
     assert found == sorted(range(20), key=table.inode.__getitem__)
 
@@ -302,7 +338,7 @@ def test_a_scan_reads_a_rotating_disk_alone_and_in_its_order(rotating: Disk, tmp
 
 @linux
 def test_hashing_reads_in_the_disks_order_and_answers_in_the_users(
-    rotating: Disk, runs: list[tuple[int | None, list[Any]]]
+    rotating: Disk, runs: list[tuple[int, list[Any]]]
 ) -> None:
     """Digests come in the order in which files were named, though the disk's order is that in which they are read."""
     files = scattered(rotating.folder, 30, lambda n: bytes([n]) * 9000)
@@ -311,14 +347,14 @@ def test_hashing_reads_in_the_disks_order_and_answers_in_the_users(
         results = list(hashing.digests(names))
     assert [r.name for r in results] == names
     assert len({r.digest for r in results}) == 30
-    ((max_in_flight, batches),) = runs
-    assert max_in_flight == 1
+    ((rotating_disks, batches),) = runs
+    assert rotating_disks == 1
     assert [path for batch in batches for s in batch for path in s.paths] == [os.fsencode(f) for f in by_place(files)]
 
 
 @linux
 @pytest.mark.parametrize("confirm", ["sha256", "bytes"])
-def test_the_order_changes_no_result(rotating: Disk, confirm: str, runs: list[tuple[int | None, list[Any]]]) -> None:
+def test_the_order_changes_no_result(rotating: Disk, confirm: str, runs: list[tuple[int, list[Any]]]) -> None:
     """A rotating disk has the groups that it would have if it did not; what it is, is asked anew for each scan."""
     scattered(rotating.folder, 60, lambda n: bytes([n % 7]) * (300_000 if n % 3 else 5000))
     results = []
@@ -327,6 +363,5 @@ def test_the_order_changes_no_result(rotating: Disk, confirm: str, runs: list[tu
         results.append(find_duplicates(ScanConfig(roots=[rotating.folder], confirm=confirm)))
     one, other = ([(g.digest, list(g.files)) for g in result.groups] for result in results)
     assert one == other
-    limits = [max_in_flight for max_in_flight, _ in runs]
-    assert limits == [1] * (len(runs) // 2) + [None] * (len(runs) // 2)
+    assert [disks for disks, _ in runs] == [1] * (len(runs) // 2) + [0] * (len(runs) // 2)
     assert all_names(results[0]) == naive_groups(rotating.folder)
