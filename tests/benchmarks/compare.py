@@ -26,6 +26,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from tests.benchmarks import quiet
 from tests.benchmarks.machine import describe
 from tests.benchmarks.measure import Measurer, RunError, drop_page_cache, read_ahead, read_ahead_control
 from tests.benchmarks.table import Row, Section, as_json, facts, memory, timings
@@ -107,6 +108,7 @@ def parser() -> argparse.ArgumentParser:
     options.add_argument("--read-ahead", type=int, metavar="KIB", help="set the disk's read-ahead meanwhile (root)")
     options.add_argument("--memory", action="store_true", help="peak memory of the whole process tree, no times")
     options.add_argument("--timeout", type=float, default=900.0, metavar="SECONDS", help="stop a run then (900)")
+    options.add_argument("--busy", action="store_true", help="print tables though other programs take CPU time")
     options.add_argument("--json", metavar="FILE", help="write every single run there as well")
     return options
 
@@ -143,6 +145,18 @@ def chosen_tools(only: str | None, tools: Sequence[Tool] = TOOLS) -> list[tuple[
     return [(tool, path) for tool, path in found if path is not None]
 
 
+def others(*, anyway: bool) -> dict[str, str]:
+    """Return what to say of other programs that are busy, nothing where none is.
+
+    Raises:
+        SystemExit: one is, and no table is wanted then.
+    """
+    found = quiet.complaint()
+    if found and not anyway:
+        raise SystemExit(f"No table: {found}. Wait until it has ended, or print one all the same with --busy.")
+    return {"others busy": found} if found else {}
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the comparison and return the exit code: 1 where dedupe itself failed or was wrong."""
     options = parser().parse_args(arguments)
@@ -157,8 +171,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     ):
         cache = "cold, dropped before every run" if options.cold else "hot"
         about = {**describe(options.folder), "read-ahead": f"{kib} KiB" if kib else "unknown", "page cache": cache}
+        about |= {"cores had": f"{quiet.cores_had():.2f}"} | others(anyway=options.busy)
         sys.stdout.write(f"{facts(about)}\n")
         for corpus in corpora:
+            others(anyway=options.busy)
             with tempfile.TemporaryDirectory(dir=scratch) as own:
                 measurer = Measurer(own, options.timeout, sample_memory=options.memory)
                 rows = Contest(measurer, options.rounds, options.cold).hold(corpus, tools)

@@ -157,7 +157,7 @@ def test_one_command_makes_corpora_and_prints_tables(
     if not peers:
         pytest.skip("none of jdupes, rdfind and fdupes is installed")
     report = tmp_path / "report.json"
-    only = ("--only", peers[0].name, "--rounds", "1", "--json", str(report))
+    only = ("--only", peers[0].name, "--rounds", "1", "--busy", "--json", str(report))
     assert compare.main(["--folder", str(tmp_path), "--corpora", "flat,near", "--scale", "0.002", *only]) == 0
     printed = capsys.readouterr().out
     assert printed.startswith("date: ")
@@ -234,7 +234,7 @@ def test_another_installation_runs_in_turn(tmp_path: Path, capsys: pytest.Captur
     """An older dedupe stands beside ours, with a cache of its own, as a ratio to ours."""
     program = find_program("dedupe")
     need(program, "the command beside this Python")
-    options = ["--folder", str(tmp_path), "--scale", "0.002", "--corpora", "photos", "--rounds", "1"]
+    options = ["--folder", str(tmp_path), "--scale", "0.002", "--corpora", "photos", "--rounds", "1", "--busy"]
     assert compare.main([*options, "--only", "dedupe sha256,dedupe rerun", "--against", str(program)]) == 0
     rows = [line.split(" | ") for line in capsys.readouterr().out.splitlines() if line.startswith("| ")]
     told = {row[0].strip("| "): row[-1].strip("| ") for row in rows}
