@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterator, Sequence
-from functools import partial
 from typing import NamedTuple
 
 from dedupe.compare.candidates import CandidateBatch, ConfirmResult
@@ -77,7 +76,7 @@ def hash_whole(
         known: what is remembered of them; fingerprints that were read take the place of remembered ones.
         fingerprints: whether they are wanted even if no cache remembers them.
     """
-    lanes = session.schedule.lanes(table, members, lambda i: (i,), partial(_batches, table, session.tuning))
+    lanes = session.schedule.lanes(table, members, lambda i: (i,), lambda part: _batches(table, part, session.tuning))
     total = sum(gather(members)(table.size))
     wanted = fingerprints or session.cache.usable
     fingerprinter = Fingerprinter(session.opener, session.tuning) if wanted else None
@@ -138,7 +137,7 @@ def _remember(
         session.cache.remember(table, digests, known.fingerprints.get, digests)
 
 
-def _batches(table: FileTable, tuning: Tuning, members: Sequence[int]) -> Iterator[CandidateBatch]:
+def _batches(table: FileTable, members: Sequence[int], tuning: Tuning) -> Iterator[CandidateBatch]:
     """Yield the files as sets of one, each to be read to its end, in batches of about equal cost."""
     part, size = array("I"), 0
     for i in members:
