@@ -7,7 +7,6 @@ from typing import Annotated
 import typer
 
 from dedupe.cli import console
-from dedupe.cli.exits import EPILOG
 from dedupe.cli.lazy import LazyGroup
 from dedupe.errors import DedupeError
 from dedupe.version import __version__
@@ -17,8 +16,7 @@ app = typer.Typer(
     cls=LazyGroup,
     help="Find exact duplicates among large files.",
     no_args_is_help=True,
-    add_completion=False,
-    epilog=EPILOG,
+    context_settings={"help_option_names": ["-h", "--help"]},
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
@@ -34,7 +32,7 @@ def _version(wanted: bool) -> None:
 def _options(
     *,
     version: Annotated[
-        bool, typer.Option("--version", help="Print the version.", callback=_version, is_eager=True)
+        bool, typer.Option("--version", "-V", help="Print the version.", callback=_version, is_eager=True)
     ] = False,
 ) -> None:
     """Find exact duplicates among large files."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dedupe.actions.held_back import MEANINGS, Kind
-from dedupe.cli import console, options, rule_options, telling
+from dedupe.cli import console, layout, options, rule_options, telling
 from dedupe.cli.exits import Exit
 from dedupe.errors import UsageError
 
@@ -27,27 +27,69 @@ _Source = Annotated[
         help="Marks, as the HTML report and `dedupe mark` save them, or a report with rules; - is standard input.",
     ),
 ]
-_Trash = Annotated[bool, typer.Option("--trash", help="Put redundant files into the trash of their volume.")]
+_Trash = Annotated[
+    bool,
+    typer.Option("--trash", help="Put redundant files into the trash of their volume.", rich_help_panel=layout.ACTING),
+]
 _MoveTo = Annotated[
     str | None,
-    typer.Option(metavar="DIR", help="Move them to a folder of their volume; the tree below each root is kept."),
+    typer.Option(
+        metavar="DIR",
+        help="Move them to a folder of their volume; the tree below each root is kept.",
+        rich_help_panel=layout.ACTING,
+    ),
 ]
 _Reflink = Annotated[
-    bool, typer.Option("--reflink", help="Have them share their blocks with the copy that stays (btrfs, XFS).")
+    bool,
+    typer.Option(
+        "--reflink",
+        help="Have them share their blocks with the copy that stays (btrfs, XFS).",
+        rich_help_panel=layout.ACTING,
+    ),
 ]
-_Hardlink = Annotated[bool, typer.Option("--hardlink", help="Make their names further names of the copy that stays.")]
-_Delete = Annotated[bool, typer.Option("--delete", help="Remove them; `dedupe undo` copies them back.")]
-_DryRun = Annotated[bool, typer.Option("--dry-run", help="Do all of it, the comparing too, but change nothing.")]
-_Yes = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
-_Copies = Annotated[int, typer.Option(metavar="N", min=1, help="Copies of each group that have to stay.")]
-_Verify = Annotated[bool, typer.Option("--verify", help="Read again from the disk after each act.")]
-_Verbose = Annotated[bool, typer.Option("--verbose", help="Tell of every file, and list undecided groups.")]
+_Hardlink = Annotated[
+    bool,
+    typer.Option(
+        "--hardlink",
+        help="Make their names further names of the copy that stays.",
+        rich_help_panel=layout.ACTING,
+    ),
+]
+_Delete = Annotated[
+    bool,
+    typer.Option("--delete", help="Remove them; `dedupe undo` copies them back.", rich_help_panel=layout.ACTING),
+]
+_DryRun = Annotated[
+    bool,
+    typer.Option(
+        "--dry-run",
+        "-n",
+        help="Do all of it, the comparing too, but change nothing.",
+        rich_help_panel=layout.ACTING,
+    ),
+]
+_Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.", rich_help_panel=layout.ACTING)]
+_Copies = Annotated[
+    int,
+    typer.Option(metavar="N", min=1, help="Copies of each group that have to stay.", rich_help_panel=layout.STAYING),
+]
+_Verify = Annotated[
+    bool,
+    typer.Option("--verify", help="Read again from the disk after each act.", rich_help_panel=layout.ACTING),
+]
+_Verbose = Annotated[
+    bool,
+    typer.Option(
+        "--verbose", "-v", help="Tell of every file, and list undecided groups.", rich_help_panel=layout.TELLING
+    ),
+]
 _Also = Annotated[
     list[Kind] | None,
     typer.Option(
         help="Act also on what is held back otherwise: "
         + "; ".join(f"{kind}: {meaning}" for kind, meaning in MEANINGS.items())
-        + ". May be repeated."
+        + ". May be repeated.",
+        rich_help_panel=layout.STAYING,
     ),
 ]
 

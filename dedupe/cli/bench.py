@@ -25,12 +25,20 @@ _Kind = Annotated[
     str, typer.Option(metavar="KIND", help="Work to do: oneshot, stream, chunks, small, file, copy or threads.")
 ]
 _Size = Annotated[
-    list[str] | None, typer.Option(metavar="SIZE", help="Bytes of an input, or of a piece of it. May be repeated.")
+    list[str] | None,
+    typer.Option("--size", metavar="SIZE", help="How large an input is, or a piece of it. May be repeated."),
 ]
-_Rounds = Annotated[int, typer.Option(metavar="N", help="Number of rounds; each runs every participant once.")]
+_Rounds = Annotated[
+    int, typer.Option("--rounds", "-r", metavar="N", help="Number of rounds; each runs every participant once.")
+]
 _Algorithm = Annotated[
     list[str] | None,
-    typer.Option(metavar="NAME", help="Take only this algorithm or participant (sha256, sha256/cng). May be repeated."),
+    typer.Option(
+        "--algorithm",
+        "-a",
+        metavar="NAME",
+        help="Take only this algorithm or participant (sha256, sha256/cng). May be repeated.",
+    ),
 ]
 _Baseline = Annotated[
     str | None, typer.Option(metavar="NAME", help="The participant that the others are compared with.")

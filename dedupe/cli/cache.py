@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from dedupe.cli import console, values
-from dedupe.cli.exits import EPILOG, Exit
+from dedupe.cli.exits import Exit
 from dedupe.errors import UsageError
 from dedupe.storage import display
 from dedupe.storage.paths import absolute, outside
@@ -17,7 +17,6 @@ app = typer.Typer(
     help="Look after what is remembered between scans.",
     no_args_is_help=True,
     add_completion=False,
-    epilog=EPILOG,
     rich_markup_mode=None,
 )
 _File = Annotated[str | None, typer.Option(metavar="FILE", help="The cache; by default the user's own.")]

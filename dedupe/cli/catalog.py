@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dedupe.cli import console, options, values
-from dedupe.cli.exits import EPILOG, Exit
+from dedupe.cli import console, layout, options, values
+from dedupe.cli.exits import Exit
 
 if TYPE_CHECKING:
     from dedupe.catalog.head import Head
@@ -21,22 +21,29 @@ if TYPE_CHECKING:
 app = typer.Typer(
     help="Keep what a disk holds in a file.",
     no_args_is_help=True,
-    epilog=EPILOG,
     add_completion=False,
     rich_markup_mode=None,
 )
 
 _Path = Annotated[str, typer.Argument(metavar="PATH", help="The folder where the disk is mounted, or any other.")]
 _File = Annotated[str, typer.Argument(metavar="FILE", help="The catalog.")]
-_Output = Annotated[str, typer.Option(metavar="FILE", help="Where the catalog goes.")]
+_Output = Annotated[
+    str, typer.Option("--output", "-o", metavar="FILE", help="Where the catalog goes.", rich_help_panel=layout.REPORTS)
+]
 _Quick = Annotated[
-    bool, typer.Option("--quick", help="Read no file whole: faster, and the answers are only probable ones.")
+    bool,
+    typer.Option(
+        "--quick",
+        help="Read no file whole: faster, and the answers are only probable ones.",
+        rich_help_panel=layout.READING,
+    ),
 ]
 _DefaultExcludes = Annotated[
     bool,
     typer.Option(
         "--default-excludes/--no-default-excludes",
         help="Leave out recycle bins, snapshots and pseudo file systems.",
+        rich_help_panel=layout.SELECTION,
     ),
 ]
 _AsMade = Annotated[
@@ -44,13 +51,16 @@ _AsMade = Annotated[
     typer.Option(
         "--default-excludes/--no-default-excludes",
         help="Leave out recycle bins, snapshots and pseudo file systems; by default as the catalog was made.",
+        rich_help_panel=layout.SELECTION,
     ),
 ]
 _StayAsMade = Annotated[
     bool | None,
     typer.Option(
         "--one-file-system/--no-one-file-system",
+        "-x",
         help="Stay on the file system of PATH; by default as the catalog was made.",
+        rich_help_panel=layout.SELECTION,
     ),
 ]
 _FIRST_PROBLEMS = 5
@@ -86,7 +96,7 @@ def _as_made(
     return with_rules(config, head, default_excludes=default_excludes, one_file_system=one_file_system)
 
 
-@app.command(epilog=EPILOG)
+@app.command()
 @console.guarded
 def create(
     path: _Path,
@@ -110,7 +120,7 @@ def create(
     return _told(filled, quiet=quiet)
 
 
-@app.command(epilog=EPILOG)
+@app.command()
 @console.guarded
 def update(
     file: _File,
@@ -155,7 +165,7 @@ def _tell_problems(problems: list[Problem]) -> None:
         console.say(f"and {len(problems) - _FIRST_PROBLEMS:,} more that could not be read")
 
 
-@app.command(epilog=EPILOG)
+@app.command()
 @console.guarded
 def info(file: _File) -> Exit:
     """Tell what a catalog is of."""
@@ -203,7 +213,7 @@ def _told_rules(head: Head) -> Iterator[str]:
     yield f"Could not be read: {head.unread:,}"
 
 
-@app.command(epilog=EPILOG)
+@app.command()
 @console.guarded
 def verify(
     file: _File,

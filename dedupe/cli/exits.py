@@ -24,4 +24,3 @@ MEANINGS = {
     Exit.NO: "the answer is no",
     Exit.INTERRUPTED: "interrupted",
 }
-EPILOG = "Exit status: " + "; ".join(f"{code.value} {meaning}" for code, meaning in MEANINGS.items()) + "."

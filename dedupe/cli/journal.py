@@ -26,7 +26,7 @@ class _Format(StrEnum):
 
 
 _Name = Annotated[str | None, typer.Argument(metavar="RUN", help="One run in full; without it, a list of all runs.")]
-_FormatOption = Annotated[_Format, typer.Option("--format", help="text, or json: a line an event.")]
+_FormatOption = Annotated[_Format, typer.Option("--format", "-f", help="text, or json: a line an event.")]
 
 
 @console.guarded

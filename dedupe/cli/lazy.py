@@ -10,10 +10,9 @@ from importlib import import_module
 from typing import Any
 
 import typer
-from typer.core import TyperGroup
 from typer.main import get_command
 
-from dedupe.cli.exits import EPILOG
+from dedupe.cli.layout import Group, laid_out
 
 # what each module of this package exports, in the order of `--help`: a function, or an application of its own
 _EXPORTS = {
@@ -38,10 +37,10 @@ class _Commands(Mapping[str, Any]):
         export = _EXPORTS[name]
         exported = getattr(import_module(f"dedupe.cli.{name}"), export)
         if isinstance(exported, typer.Typer):
-            return get_command(exported)
+            return get_command(laid_out(exported))
         app = typer.Typer(add_completion=False, rich_markup_mode=None)
-        app.command(name, epilog=EPILOG)(exported)
-        return get_command(app)
+        app.command(name)(exported)
+        return get_command(laid_out(app))
 
     def __iter__(self) -> Iterator[str]:
         return iter(_EXPORTS)
@@ -50,7 +49,7 @@ class _Commands(Mapping[str, Any]):
         return len(_EXPORTS)
 
 
-class LazyGroup(TyperGroup):
+class LazyGroup(Group):
     """A group that imports one command at a time; listing the names, or suggesting one, imports none."""
 
     def __init__(self, **settings: Any) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dedupe.cli import console, rule_options, values
+from dedupe.cli import console, layout, rule_options, values
 from dedupe.cli.exits import Exit
 from dedupe.errors import NothingUsableError, UsageError
 
@@ -24,7 +24,14 @@ _Report = Annotated[
     str, typer.Argument(metavar="REPORT", help="A JSON report of dedupe, or another finder's; - is standard input.")
 ]
 _Output = Annotated[
-    str, typer.Option("--output", metavar="FILE", help="Where the marks go; - is standard output, the default.")
+    str,
+    typer.Option(
+        "--output",
+        "-o",
+        metavar="FILE",
+        help="Where the marks go; - is standard output, the default.",
+        rich_help_panel=layout.REPORTS,
+    ),
 ]
 
 
@@ -34,6 +41,7 @@ _Accept = Annotated[
         metavar="FILE",
         help="Add the digests of the groups that stay whole by the rules, or of all groups without rules, to a list of "
         "wanted duplicates, as `dedupe scan --accept` reads it; make no marks.",
+        rich_help_panel=layout.REPORTS,
     ),
 ]
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dedupe.cli import console, options, values
+from dedupe.cli import console, layout, options, values
 from dedupe.cli.exits import Exit
 from dedupe.config import BackendName, Confirm
 
@@ -16,36 +16,51 @@ if TYPE_CHECKING:
 _Card = Annotated[list[str] | None, typer.Argument(metavar="CARD...", help="Files and folders to look for.")]
 _From = Annotated[
     list[str] | None,
-    typer.Option("--from", metavar="ARCHIVE", help="Where their contents may be held. May be repeated."),
+    typer.Option(
+        "--from",
+        metavar="ARCHIVE",
+        help="Where their contents may be held. May be repeated.",
+        rich_help_panel=layout.SELECTION,
+    ),
 ]
 _Output = Annotated[
     list[str] | None,
     typer.Option(
         "--output",
+        "-o",
         metavar="FILE",
         help="Write what is missing; the ending chooses the format: .txt .paths .csv .json. May be repeated.",
+        rich_help_panel=layout.REPORTS,
     ),
 ]
 _Format = Annotated[
     str | None,
     typer.Option(
         "--format",
+        "-f",
         metavar="FORMAT",
         help="For standard output: text, paths, csv or json. By default text, or nothing with --output.",
+        rich_help_panel=layout.REPORTS,
     ),
 ]
-_Null = Annotated[bool, typer.Option("--null", help="End each path of --format paths with NUL instead of a new line.")]
 _Include = Annotated[
-    list[str] | None, typer.Option(metavar="GLOB", help="Look only at files that match. May be repeated.")
+    list[str] | None,
+    typer.Option(
+        metavar="GLOB", help="Look only at files that match. May be repeated.", rich_help_panel=layout.SELECTION
+    ),
 ]
 _DefaultExcludes = Annotated[
     bool,
     typer.Option(
         "--default-excludes/--no-default-excludes",
         help="Leave out recycle bins, snapshots and pseudo file systems of ARCHIVE; of CARD the latter alone.",
+        rich_help_panel=layout.SELECTION,
     ),
 ]
-_Follow = Annotated[bool, typer.Option("--follow-symlinks", help="Follow symbolic links in ARCHIVE.")]
+_Follow = Annotated[
+    bool,
+    typer.Option("--follow-symlinks", "-L", help="Follow symbolic links in ARCHIVE.", rich_help_panel=layout.SELECTION),
+]
 
 
 @console.guarded
@@ -56,7 +71,7 @@ def missing(
     backend: options.Backend = BackendName.AUTO,
     output: _Output = None,
     format_: _Format = None,
-    null: _Null = False,
+    null: options.NullPaths = False,
     cache: options.Cache = None,
     no_cache: options.NoCache = False,
     jobs: options.Jobs = None,

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from dedupe.cli import console, options, rule_options, values
+from dedupe.cli import console, layout, options, rule_options, values
 from dedupe.cli.exits import Exit
 from dedupe.errors import NothingUsableError, UsageError
 
@@ -18,9 +18,13 @@ _Report = Annotated[
         help="A JSON report of dedupe, or a report of fclones (JSON, CSV), rmlint (JSON), jdupes (JSON) or fdupes.",
     ),
 ]
-_Null = Annotated[bool, typer.Option("--null", help="End each path of --format paths with NUL instead of a new line.")]
 _Folders = Annotated[
-    bool, typer.Option("--folders", help="Report identical and contained folders in text, json and jsonl, too.")
+    bool,
+    typer.Option(
+        "--folders",
+        help="Report identical and contained folders in text, json and jsonl, too.",
+        rich_help_panel=layout.REPORTS,
+    ),
 ]
 
 
@@ -29,7 +33,7 @@ def report(
     saved: _Report,
     output: options.Output = None,
     format_: options.Format = None,
-    null: _Null = False,
+    null: options.NullPaths = False,
     folders: _Folders = False,
     redundant: rule_options.Redundant = False,
     protect: rule_options.Protect = None,

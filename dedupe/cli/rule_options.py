@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dedupe.cli import console, streams
+from dedupe.cli import console, layout, streams
 from dedupe.config import Rules, Then
 from dedupe.errors import NothingUsableError, UsageError
 
@@ -17,32 +17,63 @@ if TYPE_CHECKING:
     from dedupe.result import Group, ScanResult
 
 Protect = Annotated[
-    list[str] | None, typer.Option(metavar="DIR", help="Nothing below this folder is ever redundant. May be repeated.")
+    list[str] | None,
+    typer.Option(
+        metavar="DIR",
+        help="Nothing below this folder is ever redundant. May be repeated.",
+        rich_help_panel=layout.STAYING,
+    ),
 ]
 ProtectName = Annotated[
     list[str] | None,
-    typer.Option(metavar="GLOB", help="Nothing with such a name is ever redundant, as '*.psd'. May be repeated."),
+    typer.Option(
+        metavar="GLOB",
+        help="Nothing with such a name is ever redundant, as '*.psd'. May be repeated.",
+        rich_help_panel=layout.STAYING,
+    ),
 ]
 OnlyIn = Annotated[
     list[str] | None,
-    typer.Option(metavar="DIR", help="Nothing outside this folder is redundant. May be repeated."),
+    typer.Option(
+        metavar="DIR",
+        help="Nothing outside this folder is redundant. May be repeated.",
+        rich_help_panel=layout.STAYING,
+    ),
 ]
 Prefer = Annotated[
     list[str] | None,
-    typer.Option(metavar="DIR", help="Where a copy lies below this folder, it stays. Repeated: the first counts most."),
+    typer.Option(
+        metavar="DIR",
+        help="Where a copy lies below this folder, it stays. Repeated: the first counts most.",
+        rich_help_panel=layout.STAYING,
+    ),
 ]
 ThenOption = Annotated[
     list[Then] | None,
-    typer.Option("--then", help="Which copy stays where several still could. May be repeated."),
+    typer.Option(
+        "--then",
+        case_sensitive=False,
+        help="Which copy stays where several still could. May be repeated.",
+        rich_help_panel=layout.STAYING,
+    ),
 ]
 
-Verbose = Annotated[bool, typer.Option("--verbose", help="List the groups that the rules could not decide.")]
+Verbose = Annotated[
+    bool,
+    typer.Option(
+        "--verbose",
+        "-v",
+        help="List the groups that the rules could not decide.",
+        rich_help_panel=layout.TELLING,
+    ),
+]
 Redundant = Annotated[
     bool,
     typer.Option(
         "--redundant",
         help="Print only what need not be kept, in text and paths: one copy stays, by the rules, or else below the "
         "first PATH that has any; with --across, all copies below that PATH.",
+        rich_help_panel=layout.STAYING,
     ),
 ]
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dedupe.cli import console, options, rule_options, values
+from dedupe.cli import console, layout, options, rule_options, values
 from dedupe.cli.exits import Exit
 from dedupe.config import BackendName, Confirm, ScanConfig, Scope
 from dedupe.errors import UsageError
@@ -19,43 +19,92 @@ _XXH3 = "xxh3 is a fingerprint, not a proof: groups of remembered or very large 
 
 
 _Paths = Annotated[list[str] | None, typer.Argument(metavar="PATH...", help="Files and folders to scan.")]
-_MinSize = Annotated[str, typer.Option(metavar="SIZE", help="Leave smaller files out; 0 brings empty files in.")]
-_MaxSize = Annotated[str | None, typer.Option(metavar="SIZE", help="Leave larger files out.")]
+_MinSize = Annotated[
+    str,
+    typer.Option(
+        "--min-size",
+        "-s",
+        metavar="SIZE",
+        help="Leave smaller files out; 0 brings empty files in.",
+        rich_help_panel=layout.SELECTION,
+    ),
+]
+_MaxSize = Annotated[
+    str | None, typer.Option(metavar="SIZE", help="Leave larger files out.", rich_help_panel=layout.SELECTION)
+]
 _Include = Annotated[
-    list[str] | None, typer.Option(metavar="GLOB", help="Scan only files that match. May be repeated.")
+    list[str] | None,
+    typer.Option(metavar="GLOB", help="Scan only files that match. May be repeated.", rich_help_panel=layout.SELECTION),
 ]
 _DefaultExcludes = Annotated[
     bool,
     typer.Option(
         "--default-excludes/--no-default-excludes",
         help="Leave out recycle bins, snapshots and pseudo file systems.",
+        rich_help_panel=layout.SELECTION,
     ),
 ]
-_Follow = Annotated[bool, typer.Option("--follow-symlinks", help="Follow symbolic links.")]
+_Follow = Annotated[
+    bool,
+    typer.Option("--follow-symlinks", "-L", help="Follow symbolic links.", rich_help_panel=layout.SELECTION),
+]
 _FilesFrom = Annotated[
-    str | None, typer.Option(metavar="FILE", help="Read more paths from a file, one a line; - is standard input.")
+    str | None,
+    typer.Option(
+        metavar="FILE",
+        help="Read more paths from a file, one a line; - is standard input.",
+        rich_help_panel=layout.SELECTION,
+    ),
 ]
 _Null = Annotated[
     bool,
-    typer.Option("--null", help="Paths end with NUL instead of a new line, in --files-from and in --format paths."),
+    typer.Option(
+        "--null",
+        "-0",
+        help="Paths end with NUL instead of a new line, in --files-from and in --format paths.",
+        rich_help_panel=layout.REPORTS,
+    ),
 ]
 _Folders = Annotated[
     bool,
     typer.Option(
-        "--folders", help="Report identical and contained folders on standard output too; report files always do."
+        "--folders",
+        help="Report identical and contained folders on standard output too; report files always do.",
+        rich_help_panel=layout.REPORTS,
     ),
 ]
 
-_Across = Annotated[bool, typer.Option("--across", help="Report only groups with files below two PATHs or more.")]
+_Across = Annotated[
+    bool,
+    typer.Option(
+        "--across",
+        help="Report only groups with files below two PATHs or more.",
+        rich_help_panel=layout.DUPLICATES,
+    ),
+]
 _AcrossVolumes = Annotated[
-    bool, typer.Option("--across-volumes", help="Report only groups with files on two volumes or more.")
+    bool,
+    typer.Option(
+        "--across-volumes",
+        help="Report only groups with files on two volumes or more.",
+        rich_help_panel=layout.DUPLICATES,
+    ),
 ]
 _Within = Annotated[
-    bool, typer.Option("--within", help="Report only copies below one PATH, as if each were scanned by itself.")
+    bool,
+    typer.Option(
+        "--within",
+        help="Report only copies below one PATH, as if each were scanned by itself.",
+        rich_help_panel=layout.DUPLICATES,
+    ),
 ]
 _Accept = Annotated[
     str | None,
-    typer.Option(metavar="FILE", help="Count and leave out duplicates that are wanted: a list of digests, one a line."),
+    typer.Option(
+        metavar="FILE",
+        help="Count and leave out duplicates that are wanted: a list of digests, one a line.",
+        rich_help_panel=layout.DUPLICATES,
+    ),
 ]
 
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from dedupe.cli import console, options
+from dedupe.cli import console, layout, options
 from dedupe.cli.exits import Exit
 from dedupe.errors import UsageError
 
@@ -20,10 +20,22 @@ _What = Annotated[
 ]
 _To = Annotated[
     str | None,
-    typer.Option(metavar="DIR", help="Put the files below this folder, with their whole paths, not where they were."),
+    typer.Option(
+        metavar="DIR",
+        help="Put the files below this folder, with their whole paths, not where they were.",
+        rich_help_panel=layout.ACTING,
+    ),
 ]
-_DryRun = Annotated[bool, typer.Option("--dry-run", help="Tell how many names would be taken back; change nothing.")]
-_Verbose = Annotated[bool, typer.Option("--verbose", help="Tell of every file.")]
+_DryRun = Annotated[
+    bool,
+    typer.Option(
+        "--dry-run",
+        "-n",
+        help="Tell how many names would be taken back; change nothing.",
+        rich_help_panel=layout.ACTING,
+    ),
+]
+_Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Tell of every file.", rich_help_panel=layout.TELLING)]
 
 
 @console.guarded
