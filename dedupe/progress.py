@@ -1,9 +1,8 @@
-"""Shows how far a scan is while it runs.  The only module that uses tqdm; decides nothing about the scan."""
+"""What is told while work goes on, to whoever wants to know how far it is.  Shows nothing itself."""
 
 from __future__ import annotations
 
-import sys
-from typing import Any, Protocol
+from typing import Protocol
 
 
 class Progress(Protocol):
@@ -30,41 +29,3 @@ class Silent:
 
     def end(self) -> None:
         """Show nothing."""
-
-
-class Bars:
-    """Shows one line per phase on standard error, and removes it when the phase is over."""
-
-    def __init__(self) -> None:
-        import tqdm  # only if progress is shown: importing it takes as long as a small scan
-
-        tqdm.tqdm.monitor_interval = 0  # with its thread running, workers could not be forked
-        self._tqdm = tqdm.tqdm
-        self._bar: Any = None
-
-    def begin(self, phase: str, total: int | None, *, in_bytes: bool = False) -> None:
-        """Show a bar, or a count where the total is unknown."""
-        self.end()
-        self._bar = self._tqdm(
-            total=total,
-            desc=phase,
-            unit="B" if in_bytes else " files",
-            unit_scale=True,
-            unit_divisor=1024 if in_bytes else 1000,
-            leave=False,
-            dynamic_ncols=True,
-            file=sys.stderr,
-            delay=0.2,
-        )
-
-    def reach(self, count: int) -> None:
-        """Move the bar."""
-        if self._bar is not None:
-            most = self._bar.total
-            self._bar.update((min(count, most) if most else count) - self._bar.n)
-
-    def end(self) -> None:
-        """Remove the bar."""
-        if self._bar is not None:
-            self._bar.close()
-            self._bar = None

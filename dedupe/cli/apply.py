@@ -136,7 +136,7 @@ def apply(
     prepared = applying.prepare(_marks(source, rules, verbose=verbose), order)
     for note in prepared.notes:  # what became of a run that was killed is done, whatever the answer
         console.say(note)
-    bars = console.bars(progress)
+    bars = console.bars(progress, steps="apply")
     if prepared.plan.groups:
         foreseen = applying.foresee(prepared, bars)
         for line in telling.before(foreseen, order) if foreseen.files else ():

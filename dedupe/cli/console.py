@@ -10,7 +10,7 @@ import signal
 import stat
 import sys
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import typer
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def prepare() -> None:
-    """Prepare the process: streams that take any name, SIGTERM like Ctrl-C; on Windows, placeholders and a job too."""
+    """Prepare the process: streams that take any name, SIGTERM and SIGHUP like Ctrl-C; on Windows, more."""
     streams.prepare()
     if sys.platform == "win32":
         from dedupe.storage import windows, windows_job
@@ -35,17 +35,37 @@ def prepare() -> None:
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure is not None:
             reconfigure(errors="backslashreplace")
-    for name in ("SIGINT", "SIGTERM"):
+    for name in ("SIGINT", "SIGTERM", "SIGHUP"):
         if hasattr(signal, name) and signal.getsignal(getattr(signal, name)) != signal.SIG_IGN:  # nohup stays nohup
             signal.signal(getattr(signal, name), _interrupt)
 
 
 _at_work = threading.Event()  # a command runs that has something to put in order before it ends
+_KEPT = {
+    True: "what was read is remembered, and the same command goes on from there",
+    False: "nothing is remembered, as there is no cache",
+}
+_if_interrupted: list[str] = []  # what is left then, as the command that runs has told
 
 
 def at_work() -> bool:
     """Return whether a command runs, not only typer's own reading of the command line."""
     return _at_work.is_set()
+
+
+def tell_if_interrupted(*, cached: bool) -> None:
+    """Have an interruption tell what is kept of this run, and how to go on."""
+    _if_interrupted[:] = [_KEPT[cached]]
+
+
+def _interrupted() -> NoReturn:
+    """End after an interruption, with what is kept; what stands on the line, such as ^C, is cleared."""
+    _at_work.clear()  # a second one ends the program where it is
+    if on_terminal(sys.stderr) and sys.platform != "win32":
+        with contextlib.suppress(OSError):  # nobody sits there any more
+            print(end="\r\x1b[K", file=sys.stderr, flush=True)  # noqa: T201
+    say(": ".join(["dedupe: interrupted", *_if_interrupted]))
+    leave(Exit.INTERRUPTED)
 
 
 def _interrupt(*_: object) -> NoReturn:
@@ -61,6 +81,13 @@ def say(sentence: str) -> None:
     if sys.stderr is not None:  # closed by the caller; `print` would take standard output in its place
         with contextlib.suppress(OSError):  # nobody reads it: no reason to withhold the result
             print(display.shown_text(sentence), file=sys.stderr, flush=True)  # noqa: T201
+
+
+def say_phases(phases: Mapping[str, float], seconds: float, bytes_read: int) -> None:
+    """Print how long each phase took, and all of it."""
+    for phase, took in phases.items():
+        say(f"{phase:12} {took:9.3f} s")
+    say(f"{'all':12} {seconds:9.3f} s; {bytes_read:,} bytes read")
 
 
 def expect_output() -> None:
@@ -143,11 +170,15 @@ def wants_progress(asked: bool | None) -> bool:
     return asked and on_terminal(sys.stderr)
 
 
-def bars(asked: bool | None, *, quiet: bool = False) -> Progress:
-    """Return what shows progress, or a substitute that shows nothing."""
-    from dedupe.progress import Bars, Silent
+def bars(asked: bool | None, *, quiet: bool = False, steps: str = "") -> Progress:
+    """Return what shows progress, in `steps` of dedupe/cli/progress_line.py, or a substitute that shows nothing."""
+    from dedupe.progress import Silent
 
-    return Bars() if wants_progress(asked) and not quiet else Silent()
+    if quiet or not wants_progress(asked):
+        return Silent()
+    from dedupe.cli import progress_line
+
+    return progress_line.ProgressLine(progress_line.STEPS[steps])
 
 
 def wants_colour() -> bool:
@@ -174,9 +205,7 @@ def guarded(command: Callable[..., Exit]) -> Callable[..., None]:
         except (DedupeError, BrokenPipeError) as error:
             code = failed(error)
         except KeyboardInterrupt:
-            _at_work.clear()  # a second one ends the program where it is
-            say("dedupe: interrupted")
-            leave(Exit.INTERRUPTED)
+            _interrupted()
         _silence_broken_pipes()
         _at_work.clear()
         raise typer.Exit(code)

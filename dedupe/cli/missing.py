@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -118,10 +119,13 @@ def missing(
             cloud_files=cloud_files,
             own_files=(*outputs.own_files, 1, 2),
         )
-        result = find_missing(config, progress=console.bars(progress, quiet=quiet))
-        outputs.write(result, Style(to_file=True, all_problems=True, null=null))
+        console.tell_if_interrupted(cached=kept is not None)
+        shown = console.bars(progress, quiet=quiet, steps="scan and write" if output else "scan")
+        result = find_missing(config, progress=shown)
+        written = outputs.write(result, Style(to_file=True, all_problems=True, null=null), shown)
     if not quiet:
-        _summarise(result, summed_up=printed is not None and printed.name == "text", verbose=verbose)
+        phases = {**result.phases, **({"write": written} if output else {})}
+        _summarise(result, phases, summed_up=printed is not None and printed.name == "text", verbose=verbose)
     if printed is not None:
         style = Style(colour=console.wants_colour(), null=null, all_problems=verbose)
         console.write(printed.render(result, style), text=not null)
@@ -130,7 +134,7 @@ def missing(
     return Exit.DONE if result.is_certain else Exit.INCOMPLETE
 
 
-def _summarise(result: MissingResult, *, summed_up: bool, verbose: bool) -> None:
+def _summarise(result: MissingResult, phases: Mapping[str, float], *, summed_up: bool, verbose: bool) -> None:
     """Say on standard error what no report contains, and the totals unless standard output gives them."""
     from dedupe.query.formats.lines import summary
     from dedupe.report import Style
@@ -139,9 +143,7 @@ def _summarise(result: MissingResult, *, summed_up: bool, verbose: bool) -> None
         console.say(f"dedupe: {note}")
     if verbose:
         console.say(f"Digests by {result.backend.name}: {result.backend.reason}.")
-        for phase, seconds in result.phases.items():
-            console.say(f"{phase:12} {seconds:9.3f} s")
-        console.say(f"{'all':12} {result.seconds:9.3f} s; {result.totals.bytes_read:,} bytes read")
+        console.say_phases(phases, result.seconds + phases.get("write", 0.0), result.totals.bytes_read)
     if not summed_up:
         for line in summary(result, Style(all_problems=verbose)):
             console.say(line)

@@ -7,12 +7,14 @@ import os
 import re
 import sqlite3
 import stat
-from collections.abc import Iterable, Mapping, Sequence
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import BinaryIO
 
 from dedupe.cli.values import refuse_empty
 from dedupe.errors import NothingUsableError, UsageError
+from dedupe.progress import Progress, Silent
 from dedupe.report import FORMATS, Format, Style, format_for
 from dedupe.storage import sqlite_owner
 from dedupe.storage.paths import lies_below
@@ -125,26 +127,30 @@ class Outputs:
         found = [o.target for o in self._outputs] + [o.temporary for o in self._outputs if o.temporary]
         return [os.fsencode(p) for p in found]
 
-    def write(self, result: object, style: Style) -> None:
-        """Write every report and rename it to its final name, each whole or not at all.
+    def write(self, result: object, style: Style, progress: Progress | None = None) -> float:
+        """Write every report and rename it to its final name, each whole or not at all; return the seconds it took.
 
         Raises:
             NothingUsableError: one could not be written; those before it are there.
         """
-        for output in self._outputs:
-            try:
-                with output.file as file:
-                    file.writelines(output.format.render(result, style))
-                    file.flush()
-                    if output.temporary is not None:
-                        os.fsync(file.fileno())
-                if output.temporary is not None:
-                    _give_usual_mode(output.temporary, output.target)
-                    os.replace(output.temporary, output.target)
-                    output.temporary = None
-            except (OSError, sqlite3.Error) as error:  # a database is made in the temporary folder, which may be full
-                reason = getattr(error, "strerror", None) or error
-                raise NothingUsableError(f"The report {output.path} could not be written: {reason}.") from error
+        begun = time.perf_counter()
+        told = progress or Silent()
+        told.begin("write", None, in_bytes=True)
+        written = 0
+
+        def counted(pieces: Iterable[bytes]) -> Iterator[bytes]:
+            nonlocal written
+            for piece in pieces:
+                yield piece
+                written += len(piece)
+                told.reach(written)
+
+        try:
+            for output in self._outputs:
+                _write(output, counted(output.format.render(result, style)))
+        finally:
+            told.end()
+        return time.perf_counter() - begun
 
     def discard(self) -> None:
         """Remove the reports that were not finished."""
@@ -160,6 +166,27 @@ class Outputs:
 
     def __exit__(self, *_: object) -> None:
         self.discard()
+
+
+def _write(output: _Output, pieces: Iterable[bytes]) -> None:
+    """Write one report and rename it to its final name.
+
+    Raises:
+        NothingUsableError: it could not be written.
+    """
+    try:
+        with output.file as file:
+            file.writelines(pieces)
+            file.flush()
+            if output.temporary is not None:
+                os.fsync(file.fileno())
+        if output.temporary is not None:
+            _give_usual_mode(output.temporary, output.target)
+            os.replace(output.temporary, output.target)
+            output.temporary = None
+    except (OSError, sqlite3.Error) as error:  # a database is made in the temporary folder, which may be full
+        reason = getattr(error, "strerror", None) or error
+        raise NothingUsableError(f"The report {output.path} could not be written: {reason}.") from error
 
 
 def standard_output(name: str | None, outputs: Sequence[str], formats: Mapping[str, Format] = FORMATS) -> Format | None:

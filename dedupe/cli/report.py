@@ -7,9 +7,10 @@ from typing import Annotated
 
 import typer
 
-from dedupe.cli import console, layout, options, rule_options, values
+from dedupe.cli import console, layout, options, report_options, rule_options, values
 from dedupe.cli.exits import Exit
 from dedupe.errors import NothingUsableError, UsageError
+from dedupe.report.base import Sort
 
 _Report = Annotated[
     str,
@@ -35,6 +36,9 @@ def report(
     format_: options.Format = None,
     null: options.NullPaths = False,
     folders: _Folders = False,
+    top: report_options.Top = None,
+    sort: report_options.SortBy = Sort.RECLAIMABLE,
+    relative: report_options.Relative = False,
     redundant: rule_options.Redundant = False,
     protect: rule_options.Protect = None,
     only_in: rule_options.OnlyIn = None,
@@ -59,7 +63,16 @@ def report(
             raise UsageError(f"{saved} is the report to be read: name another file to write to.")
         result = load_report(_content(saved), os.fsencode(saved))
         staying = rule_options.staying(result, rules, verbose=verbose)
-        style = Style(null=null, folders=folders, redundant=redundant, staying=staying)
+        start = report_options.start(relative=relative)
+        style = Style(
+            null=null,
+            folders=folders,
+            redundant=redundant,
+            staying=staying,
+            top=top,
+            sort=sort,
+            relative_to=start,
+        )
         outputs.write(result, style._replace(to_file=True, all_problems=True))
     for note in result.notes:
         console.say(f"dedupe: {note}")

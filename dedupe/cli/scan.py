@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dedupe.cli import console, layout, options, rule_options, values
+from dedupe.cli import console, layout, options, report_options, rule_options, values
 from dedupe.cli.exits import Exit
 from dedupe.config import BackendName, Confirm, ScanConfig, Scope
 from dedupe.errors import UsageError
+from dedupe.report.base import Sort, Style
 
 if TYPE_CHECKING:
+    from dedupe.report import Format
     from dedupe.result import ScanResult
 
 _XXH3 = "xxh3 is a fingerprint, not a proof: groups of remembered or very large files are not proven equal by it."
@@ -131,6 +133,9 @@ def scan(
     files_from: _FilesFrom = None,
     null: _Null = False,
     folders: _Folders = False,
+    top: report_options.Top = None,
+    sort: report_options.SortBy = Sort.RECLAIMABLE,
+    relative: report_options.Relative = False,
     across: _Across = False,
     across_volumes: _AcrossVolumes = False,
     within: _Within = False,
@@ -148,7 +153,6 @@ def scan(
     """Find files of equal content."""
     from dedupe.cli.output import Outputs, standard_output
     from dedupe.find import find_duplicates
-    from dedupe.report import Style
 
     kept = values.wanted_cache(cache, no_cache=no_cache)
     roots = _roots(paths or (), files_from, null=null)
@@ -180,7 +184,9 @@ def scan(
             across_volumes=across_volumes,
             own_files=(*outputs.own_files, 1, 2),
         )
-        result = find_duplicates(config, progress=console.bars(progress, quiet=quiet))
+        console.tell_if_interrupted(cached=kept is not None)
+        shown = console.bars(progress, quiet=quiet, steps="scan and write" if output else "scan")
+        result = find_duplicates(config, progress=shown)
         style = Style(
             null=null,
             all_problems=verbose,
@@ -188,16 +194,25 @@ def scan(
             redundant=redundant,
             staying=rule_options.staying(result, rules, verbose=verbose),
             across=across,
+            top=top,
+            sort=sort,
+            relative_to=report_options.start(relative=relative),
         )
-        outputs.write(result, style._replace(to_file=True, all_problems=True, folders=True))
+        written = outputs.write(result, style._replace(to_file=True, all_problems=True, folders=True), shown)
     if not quiet:
-        _summarise(result, summed_up=printed is not None and printed.name == "text", verbose=verbose)
+        phases = {**result.phases, **({"write": written} if output else {})}
+        _summarise(result, phases, summed_up=printed is not None and printed.name == "text", verbose=verbose)
+    _print(result, printed, style)
+    return Exit.INCOMPLETE if result.problems else Exit.DONE
+
+
+def _print(result: ScanResult, printed: Format | None, style: Style) -> None:
+    """Write the result to standard output, in the format that is asked for."""
     if printed is None or printed.name != "text":
         rule_options.tell_whole(result, style)
     if printed is not None:
-        coloured = style._replace(colour=console.wants_colour())
-        console.write(printed.render(result, coloured), text=not printed.binary and not null)
-    return Exit.INCOMPLETE if result.problems else Exit.DONE
+        pieces = printed.render(result, style._replace(colour=console.wants_colour()))
+        console.write(pieces, text=not printed.binary and not style.null)
 
 
 def _scope(roots: Sequence[bytes], *, across: bool, within: bool) -> Scope:
@@ -219,9 +234,8 @@ def _roots(paths: Sequence[str], files_from: str | None, *, null: bool) -> list[
     return roots if files_from is None else roots + values.path_list(files_from, null=null)
 
 
-def _summarise(result: ScanResult, *, summed_up: bool, verbose: bool) -> None:
+def _summarise(result: ScanResult, phases: Mapping[str, float], *, summed_up: bool, verbose: bool) -> None:
     """Say on standard error what no report contains, and the totals unless standard output gives them."""
-    from dedupe.report import Style
     from dedupe.report.text import proofs, summary
 
     if result.confirm == Confirm.XXH3:
@@ -231,9 +245,7 @@ def _summarise(result: ScanResult, *, summed_up: bool, verbose: bool) -> None:
     if verbose:
         console.say(f"Digests by {result.backend.name}: {result.backend.reason}.")
         console.say(proofs(result))
-        for phase, seconds in result.phases.items():
-            console.say(f"{phase:12} {seconds:9.3f} s")
-        console.say(f"{'all':12} {result.seconds:9.3f} s; {result.totals.bytes_read:,} bytes read")
+        console.say_phases(phases, result.seconds + phases.get("write", 0.0), result.totals.bytes_read)
     if not summed_up:
         for line in summary(result, Style(all_problems=verbose)):
             console.say(line)

@@ -122,7 +122,8 @@ def _rest(tally: Tally, *, verbose: bool, told: Collection[str] = ()) -> Iterato
     for word, refusals in (("Refused", tally.refused), ("Failed", tally.failed), ("UNCLEAR", tally.unknown)):
         yield from _listed(word, refusals, every=verbose or word == "UNCLEAR")
     if tally.stopped:
-        yield f"Ended early: {tally.stopped}"
+        more = "; the same command goes on with the rest" if tally.interrupted else ""
+        yield f"Ended early: {tally.stopped}{more}"
 
 
 def _listed(word: str, refusals: Sequence[Refusal], *, every: bool) -> Iterator[str]:

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from dedupe.report.base import Style
+from dedupe.report.listed import listed, namer
 from dedupe.report.redundant import keepers_of
 from dedupe.result import Proof, ScanResult
 
@@ -20,14 +21,15 @@ from dedupe.result import Proof, ScanResult
 def render(result: ScanResult, style: Style) -> Iterator[bytes]:
     """Yield the blocks."""
     end = b"\0" if style.null else b"\n"
+    named = namer(style)
     if style.redundant:
         keepers = keepers_of(result, style)
-        for group in result.groups:
+        for group in listed(result.groups, style):
             if found := keepers.redundant(group):
-                yield b"".join([name + end for names in found.files for name in names])
+                yield b"".join([named(name) + end for names in found.files for name in names])
         return
     between = b""
-    for group in result.groups:
-        if here := [file.path + end for file in group.files if file.proof is not Proof.OFFLINE]:
+    for group in listed(result.groups, style):
+        if here := [named(file.path) + end for file in group.files if file.proof is not Proof.OFFLINE]:
             yield between + b"".join(here)
             between = end

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 
 from dedupe.folders.compare import compare_folders
 from dedupe.report.base import Style
+from dedupe.report.listed import hidden, listed, namer
 from dedupe.report.redundant import Keepers, keepers_of
 from dedupe.report.units import binary_size, counted, percent
 from dedupe.result import Group, NameKind, Problem, Proof, ScanResult, SkipReason
@@ -41,8 +42,18 @@ _KINDS = {
 def render(result: ScanResult, style: Style) -> Iterator[bytes]:
     """Yield the groups, most reclaimable first, then the totals; each piece is whole lines."""
     keepers = keepers_of(result, style) if style.redundant else None
-    for group in result.groups:
-        yield as_lines(_group(group, result.roots, style) if keepers is None else _redundant(group, keepers, style))
+    named = namer(style)
+
+    def shown(path: bytes) -> str:
+        return display.shown(named(path))
+
+    for group in listed(result.groups, style):
+        lines = (
+            _group(group, result.roots, shown, style) if keepers is None else _redundant(group, keepers, shown, style)
+        )
+        yield as_lines(lines)
+    if unseen := hidden(result.groups, style):
+        yield as_lines((f"{counted(unseen, 'more group')}: --top {style.top} leaves out what comes after.", ""))
     if keepers:
         yield as_lines(_left(keepers))
     if style.folders:
@@ -70,18 +81,18 @@ def _title(group: Group, style: Style) -> str:
     return painted(title, BOLD, style)
 
 
-def _redundant(group: Group, keepers: Keepers, style: Style) -> Iterator[str]:
+def _redundant(group: Group, keepers: Keepers, shown: Callable[[bytes], str], style: Style) -> Iterator[str]:
     """Yield what need not be kept of a group, and what is kept for it; nothing where all stays."""
     found = keepers.redundant(group)
     if found is None or not found.files:
         return
     yield _title(group, style)
     for keeper in found.keepers:
-        yield painted(f"  kept: {display.shown(keeper.path)}", DIM, style)
+        yield painted(f"  kept: {shown(keeper.path)}", DIM, style)
     for name, *links in found.files:
-        yield f"  {display.shown(name)}"
+        yield f"  {shown(name)}"
         for link in links:
-            yield f"    = {display.shown(link)} ({_KINDS[NameKind.HARD_LINK]})"
+            yield f"    = {shown(link)} ({_KINDS[NameKind.HARD_LINK]})"
     yield ""
 
 
@@ -92,18 +103,18 @@ def _left(keepers: Keepers) -> Iterator[str]:
         yield f"{counted(keepers.whole, 'group')} left whole: what would be kept lies in a trash or snapshot."
 
 
-def _group(group: Group, roots: Sequence[bytes], style: Style) -> Iterator[str]:
+def _group(group: Group, roots: Sequence[bytes], shown: Callable[[bytes], str], style: Style) -> Iterator[str]:
     yield _title(group, style)
     seen: set[int | None] = set()
     for file in group.files:
         within = style.across and file.root is not None and file.root in seen
         seen.add(file.root)
-        mark = f" (within {display.shown(roots[file.root])})" if within and file.root is not None else ""
+        mark = f" (within {shown(roots[file.root])})" if within and file.root is not None else ""
         away = " (offline)" if file.proof is Proof.OFFLINE else ""
-        yield f"  {display.shown(file.path)}{painted(mark + away, DIM, style)}"
+        yield f"  {shown(file.path)}{painted(mark + away, DIM, style)}"
         for kind, names in zip(NameKind, (file.links, file.symlinks, file.mounted), strict=True):
             for name in names:
-                yield painted(f"    = {display.shown(name)} ({_KINDS[kind]})", DIM, style)
+                yield painted(f"    = {shown(name)} ({_KINDS[kind]})", DIM, style)
     yield ""
 
 

@@ -41,18 +41,20 @@ def _start_method() -> str:
 
 
 def _block_interrupts(masked: Iterable[int] | None = None) -> Iterable[int]:
-    """Hold back Ctrl-C for the processes that are made now, or set the signals held back to `masked`."""
+    """Hold back Ctrl-C and hang-ups for the processes that are made now, or set what is held back to `masked`."""
     if sys.platform != "win32":
         if masked is None:
-            return signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+            return signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGHUP})
         signal.pthread_sigmask(signal.SIG_SETMASK, masked)
     return ()
 
 
 def _begin(slots: Any, numbers: Any) -> None:
-    """Prepare a worker: Ctrl-C is the main process's affair, and a worker must not outlive it."""
+    """Prepare a worker: Ctrl-C and hang-ups are the main process's affair, and a worker must not outlive it."""
     if sys.platform == "win32":
         windows.expose_placeholders()
+    else:
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     _block_interrupts(())
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
