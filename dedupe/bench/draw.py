@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from rich.box import SIMPLE
 from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
 
 from dedupe.bench import tables
+from dedupe.bench.fit import Fitting
 from dedupe.bench.participants import MEANINGS
 from dedupe.bench.peers import Peer
 from dedupe.bench.record import Record
@@ -37,44 +35,38 @@ def draw(record: Record, console: Console) -> None:
     _say(console, f"{record.kind}: {record.says}; {data}, {record.rounds} rounds in turn, digests compared on each")
     if len(cases) <= FEW:
         for case in cases:
-            console.print(_case(record, case, console))
+            _case(record, case, console).draw(console)
     else:
-        console.print(_matrix(record, cases))
+        _matrix(record, cases).draw(console)
     _legend(record, console)
     if record.kind == "small":
         _turns(record, console)
     if record.peers:
-        console.print(_peers(record.peers))
+        _peers(record.peers).draw(console)
     for note in (*tables.notes(record), *record.environment.warnings):
         _say(console, f"Note: {note}")
 
 
 def draw_comparison(old: Record, new: Record, console: Console) -> None:
     """Draw two records side by side."""
-    facts = _table("", "old", "new")
-    for name, before, after in tables.differences(old, new):
-        facts.add_row(name, escape(before), escape(after))
-    console.print(facts)
+    facts = Fitting("", "old", "new")
+    differences = tables.differences(old, new)
+    for difference in differences:
+        facts.add_row(*difference)
+    if differences:
+        facts.draw(console)
     changes = tables.compare(old, new)
     if not changes:
         _say(console, f"The two have nothing in common: {old.kind} and {new.kind}, or other participants and sizes.")
         return
-    table = _table("participant", "case", "=old GB/s", "=new GB/s", "=new / old")
+    table = Fitting("participant", "case", "=old GB/s", "=new GB/s", "=new / old")
     for change in changes:
         table.add_row(change.participant, change.case, f"{change.old:.2f}", f"{change.new:.2f}", f"{change.ratio:.2f}")
-    console.print(table)
+    table.draw(console)
 
 
 def _say(console: Console, line: str) -> None:
     console.print(line, markup=False, highlight=False, soft_wrap=not console.is_terminal)
-
-
-def _table(*columns: str) -> Table:
-    """Return an empty table; columns whose name begins with `=` hold numbers."""
-    table = Table(box=SIMPLE, pad_edge=False)
-    for column in columns:
-        table.add_column(column.removeprefix("="), justify="right" if column.startswith("=") else "left", no_wrap=True)
-    return table
 
 
 def _environment(record: Record, console: Console) -> None:
@@ -83,13 +75,11 @@ def _environment(record: Record, console: Console) -> None:
     _say(console, f"{where.system}; {where.python}; {where.openssl}; xxHash {where.xxhash}")
 
 
-def _case(record: Record, case: str, console: Console) -> Table:
+def _case(record: Record, case: str, console: Console) -> Fitting:
     """Return the table of one case, the fastest first, with bars on a terminal."""
-    table = _table(
-        case, "code", "use", "=GB/s", *([""] if console.is_terminal else []), "=min ms", "=median", "=max", "=spread"
-    )
-    if record.baseline:
-        table.add_column(f"x {record.baseline}", justify="right", no_wrap=True)
+    bars = ["|"] if console.is_terminal else []
+    baseline = [f"=x {record.baseline}"] if record.baseline else []
+    table = Fitting(case, "?code", "?use", "=GB/s", *bars, "=min ms", "=median", "=max", "=spread", *baseline)
     described = {one.name: one for one in record.participants}
     rows = tables.rows(record, case)
     block = "\u2588" if (console.encoding or "").lower().startswith("utf") else "#"
@@ -101,7 +91,7 @@ def _case(record: Record, case: str, console: Console) -> Table:
         ratio = [f"{row.ratio:.2f}" if row.ratio is not None else ""] if record.baseline else []
         table.add_row(
             one.name,
-            escape(one.code),
+            one.code,
             one.use,
             f"{row.rate:.2f}",
             *bar,
@@ -112,10 +102,10 @@ def _case(record: Record, case: str, console: Console) -> Table:
     return table
 
 
-def _matrix(record: Record, cases: list[str]) -> Table:
+def _matrix(record: Record, cases: list[str]) -> Fitting:
     """Return one table of all cases: microseconds an input where inputs are small, GB/s elsewhere."""
     small = record.kind == "small"
-    table = _table("us an input" if small else "GB/s", *(f"={case}" for case in cases))
+    table = Fitting("us an input" if small else "GB/s", *(f"={case}" for case in cases))
     by_case = {case: {row.cell.participant: row for row in tables.rows(record, case)} for case in cases}
     for one in record.participants:
         found = [by_case[case][one.name] for case in cases]
@@ -148,18 +138,20 @@ def _never(turn: tables.Turn) -> str:
     return f"nowhere: {turn.faster_when_small} is faster than {other} at all sizes, or as fast"
 
 
-def _peers(peers: Iterable[Peer]) -> Table:
-    table = _table("other programs", "version", "=GB/s", "=min ms", "=median", "=max", "=start-up ms", "what is timed")
+def _peers(peers: Iterable[Peer]) -> Fitting:
+    table = Fitting(
+        "other programs", "?version", "=GB/s", "=min ms", "=median", "=max", "=start-up ms", "?what is timed"
+    )
     for peer in peers:
         if peer.failure:
-            table.add_row(peer.participant, escape(peer.version), "-", "-", "-", "-", "-", "it failed")
+            table.add_row(peer.participant, peer.version, "-", "-", "-", "-", "-", "it failed")
             continue
         found = summarise(peer.net)
         start = f"{1000 * min(peer.startup):.1f}" if peer.startup else "-"
         times = (f"{1000 * seconds:.2f}" for seconds in (found.minimum, found.median, found.maximum))
         what = "its hash alone" if peer.timed else "reading and hashing, less the start"
         speed = f"{rate(peer.size, found.median):.2f}"
-        table.add_row(peer.participant, escape(peer.version), speed, *times, start, what)
+        table.add_row(peer.participant, peer.version, speed, *times, start, what)
     return table
 
 
@@ -167,10 +159,10 @@ def _effects(record: Record, console: Console) -> None:
     """Print what the environment switch did."""
     if record.switch:
         _say(console, f"{record.switch.variable}={record.switch.value} takes {record.switch.takes} away from OpenSSL")
-    table = _table("", "=ms without", "=ms with it", "=times as slow", "verdict")
+    table = Fitting("", "=ms without", "=ms with it", "=times as slow", "verdict")
     for effect in record.effects:
         times = (f"{1000 * effect.without:.2f}", f"{1000 * effect.switched:.2f}")
         table.add_row(effect.name, *times, f"{effect.ratio:.2f}", _VERDICTS[effect.verdict])
-    console.print(table)
+    table.draw(console)
     for note in record.environment.warnings:
         _say(console, f"Note: {note}")

@@ -42,8 +42,8 @@ def prepare() -> None:
 
 _at_work = threading.Event()  # a command runs that has something to put in order before it ends
 _KEPT = {
-    True: "what was read is remembered, and the same command goes on from there",
-    False: "nothing is remembered, as there is no cache",
+    True: "what was read is kept: the same command goes on from there",
+    False: "nothing is kept, as there is no cache",
 }
 _if_interrupted: list[str] = []  # what is left then, as the command that runs has told
 
@@ -64,7 +64,7 @@ def _interrupted() -> NoReturn:
     if on_terminal(sys.stderr) and sys.platform != "win32":
         with contextlib.suppress(OSError):  # nobody sits there any more
             print(end="\r\x1b[K", file=sys.stderr, flush=True)  # noqa: T201
-    say(": ".join(["dedupe: interrupted", *_if_interrupted]))
+    say("; ".join(["dedupe: interrupted", *_if_interrupted]))
     leave(Exit.INTERRUPTED)
 
 

@@ -162,7 +162,7 @@ def test_ctrl_c_clears_the_line_and_says_how_to_go_on(tmp_path: Path, columns: i
     assert code == 130
     assert any(re.fullmatch(r"(3 of 3, )?comparing: [\d.]+ of 120.0 GiB.*", line) for line in screen.seen), screen.seen
     assert (screen.lines, screen.last) == ([""], "")
-    assert told == ": what was read is remembered, and the same command goes on from there\r\n"
+    assert told == "; what was read is kept: the same command goes on from there\r\n"
 
 
 def test_without_a_cache_an_interruption_says_that_nothing_is_kept(tmp_path: Path) -> None:
@@ -170,7 +170,7 @@ def test_without_a_cache_an_interruption_says_that_nothing_is_kept(tmp_path: Pat
     command = [*_slow(tmp_path)[:-4], "--no-cache", "-j", "1"]
     code, written = at_terminal(80, command, signal.SIGTERM)
     assert code == 130
-    assert written.endswith("dedupe: interrupted: nothing is remembered, as there is no cache\r\n")
+    assert written.endswith("dedupe: interrupted; nothing is kept, as there is no cache\r\n")
 
 
 def test_a_terminal_that_goes_away_ends_a_run_in_order(tmp_path: Path) -> None:

@@ -391,7 +391,7 @@ def test_an_interruption_ends_it_within_a_second_or_so(tmp_path: Path, jobs: str
         _, told = running.communicate(timeout=20)
         took = time.monotonic() - begun
     assert running.returncode == 130
-    assert told == (b"dedupe: interrupted: what was read is remembered, and the same command goes on from there\n")
+    assert told == (b"dedupe: interrupted; what was read is kept: the same command goes on from there\n")
     assert took < 3  # one second, on a machine with nothing else to do
     assert sorted(p.name for p in tmp_path.iterdir() if p.suffix not in {".db-wal", ".db-shm"}) == [
         "cache.db",
