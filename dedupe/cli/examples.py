@@ -7,7 +7,7 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
     "": (
         ("dedupe scan photos backup -o dups.html -o dups.json", "Find duplicates, for the eye and for what follows."),
         ("dedupe apply dups.json --prefer photos --trash --dry-run", "See what would go, and what stays for it."),
-        ("dedupe undo", "Take back what the last run did."),
+        ("dedupe guide", "List what can be read on; `dedupe guide scan` reads it."),
     ),
     "scan": (
         ("dedupe scan photos", "Print the duplicates, those that waste most first."),
@@ -18,7 +18,7 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
     ),
     "report": (
         ("dedupe report dups.json -o dups.html", "Turn a saved report into a page to look at and choose from."),
-        ("dedupe report dups.json -f paths -0 | xargs -0 ls -l", "Hand all paths to another program."),
+        ("dedupe report dups.json -f paths --redundant -0 | xargs -0 ls -l", "Hand paths to another program."),
     ),
     "mark": (
         ("dedupe mark dups.json --prefer photos -o marks.json", "Keep what lies in photos, and mark the other copies."),
@@ -98,5 +98,9 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
     "cache clear": (
         ("dedupe cache clear --cache other.db", "Forget all that another cache remembers."),
         ("dedupe cache clear", "Forget all, and give the space back."),
+    ),
+    "guide": (
+        ("dedupe guide", "List the topics."),
+        ("dedupe guide exit-codes", "Read one of them."),
     ),
 }

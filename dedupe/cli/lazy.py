@@ -27,6 +27,7 @@ _EXPORTS = {
     "hash": "hash_",
     "bench": "bench",
     "cache": "app",
+    "guide": "guide",
 }
 
 

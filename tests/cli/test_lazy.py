@@ -14,7 +14,20 @@ import pytest
 from tests.conftest import write
 
 Run = Callable[..., subprocess.CompletedProcess[bytes]]
-COMMANDS = ["scan", "report", "mark", "apply", "undo", "journal", "missing", "catalog", "hash", "bench", "cache"]
+COMMANDS = [
+    "scan",
+    "report",
+    "mark",
+    "apply",
+    "undo",
+    "journal",
+    "missing",
+    "catalog",
+    "hash",
+    "bench",
+    "cache",
+    "guide",
+]
 
 
 def imported(*args: str | Path) -> set[str]:
