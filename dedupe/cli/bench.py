@@ -12,6 +12,7 @@ import typer
 
 from dedupe.cli import console, options, values
 from dedupe.cli.exits import Exit
+from dedupe.cli.whole_file import WholeFile
 from dedupe.errors import NothingUsableError, UsageError
 
 if TYPE_CHECKING:
@@ -102,47 +103,28 @@ def bench(
     if len(old) == 2:
         _compare(old[0], old[1], screen)
         return Exit.DONE
-    with _Output(json) as output:
+    with _record_file(json) as whole:
         bars = console.bars(progress)
         record = run_control(rounds, bars) if control else run(config, bars)
-        output.write(to_json(record))
+        if whole is not None:
+            whole.commit([to_json(record).encode()])
     _draw(record, screen)
     if old:
         _compare(old[0], record, screen)
     return Exit.DONE
 
 
-class _Output:
-    """The file for a record: opened before anything is measured, and given its name only when it is complete."""
-
-    def __init__(self, path: str | None) -> None:
-        self._path = path
-        self._part = f"{path}.part-{os.getpid()}"
-
-    def __enter__(self) -> _Output:
-        if self._path is not None:
-            try:
-                self._file = open(self._part, "x", encoding="utf-8", newline="\n")
-            except OSError as error:
-                raise NothingUsableError(f"{self._path} cannot be written: {error.strerror}") from error
-        return self
-
-    def write(self, text: str) -> None:
-        """Write the whole text and give the file its name."""
-        if self._path is None:
-            return
-        try:
-            self._file.write(text)
-            self._file.close()
-            os.replace(self._part, self._path)
-        except OSError as error:
-            raise NothingUsableError(f"{self._path} cannot be written: {error.strerror}") from error
-
-    def __exit__(self, *_: object) -> None:
-        if self._path is not None:
-            self._file.close()
-            if os.path.exists(self._part):
-                os.unlink(self._part)
+@contextlib.contextmanager
+def _record_file(path: str | None) -> Iterator[WholeFile | None]:
+    """Open the file for a record before anything is measured; None where there is none."""
+    if path is None:
+        yield None
+        return
+    try:
+        with WholeFile(os.path.realpath(path)) as whole:
+            yield whole
+    except OSError as error:
+        raise NothingUsableError(f"{path} cannot be written: {error.strerror}") from error
 
 
 def _read(source: str) -> Record:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import shlex
 import sys
-import tempfile
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,6 +12,7 @@ import typer
 
 from dedupe.cli import console, layout, rule_options, values
 from dedupe.cli.exits import Exit
+from dedupe.cli.whole_file import WholeFile
 from dedupe.errors import NothingUsableError, UsageError
 
 if TYPE_CHECKING:
@@ -155,25 +154,12 @@ def _save(path: str, pieces: Iterable[bytes]) -> None:
 
     target = os.path.realpath(path)
     try:
-        if os.path.exists(path) and not os.path.isfile(path):  # a pipe or device stays what it is
-            with open(path, "wb") as file:
-                file.writelines(pieces)
-            return
         if os.path.isfile(target):
             with open(target, "rb") as file:
                 held = file.read()
             if held and not marks.is_marks(held):
                 raise UsageError(f"{path} is there and holds no marks: name another file to write them to.")
-        handle, temporary = tempfile.mkstemp(prefix=".marks.", suffix=".part", dir=os.path.dirname(target))
-        try:
-            with open(handle, "wb") as file:
-                file.writelines(pieces)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(temporary, target)
-        except BaseException:
-            with contextlib.suppress(OSError):
-                os.unlink(temporary)
-            raise
+        with WholeFile(target) as whole:
+            whole.commit(pieces)
     except OSError as error:
         raise NothingUsableError(f"The marks {path} cannot be written: {error.strerror}.") from error

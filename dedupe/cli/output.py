@@ -6,13 +6,12 @@ import contextlib
 import os
 import re
 import sqlite3
-import stat
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import BinaryIO
 
 from dedupe.cli.values import refuse_empty
+from dedupe.cli.whole_file import WholeFile
 from dedupe.errors import NothingUsableError, UsageError
 from dedupe.progress import Progress, Silent
 from dedupe.report import FORMATS, Format, Style, format_for
@@ -44,10 +43,8 @@ class _Output:
     """One report file that is being written."""
 
     path: str  # as the user wrote it
-    target: str  # where links lead
     format: Format
-    file: BinaryIO
-    temporary: str | None  # None: a device or a pipe, written in place
+    file: WholeFile
 
 
 class Outputs:
@@ -88,8 +85,6 @@ class Outputs:
             raise
 
     def _add(self, path: str, roots: Sequence[bytes], kept: set[bytes]) -> None:
-        import tempfile  # imports random and bisect, which a scan without report files does not need
-
         refuse_empty("--output", path)
         form = format_for(path, self._formats)
         target = os.path.realpath(path)
@@ -98,7 +93,7 @@ class Outputs:
             raise UsageError(f"{path} is a folder: name a file to write the report to.")
         if place in kept:
             raise UsageError(f"{path} is the cache: name another file to write the report to.")
-        if any(o.target == target for o in self._outputs):
+        if any(o.file.target == target for o in self._outputs):
             raise UsageError(f"{path} is named twice: give each report a file of its own.")
         ours = _replaceable(target)
         if not ours and (form.binary or _is_database(target)):
@@ -108,24 +103,14 @@ class Outputs:
         if not ours and (self._anywhere or any(lies_below(place, r) for r in roots)):
             raise UsageError(f"{path} is one of the files to be scanned: name another file to write the report to.")
         try:
-            with contextlib.suppress(FileNotFoundError):
-                os.lstat(target)  # shows a name that is too long before the work, not after it
-            if os.path.exists(target) and not stat.S_ISREG(os.stat(target).st_mode):
-                self._outputs.append(_Output(path, target, form, open(target, "wb"), None))  # noqa: SIM115 - `write` closes it
-                return
-            folder, name = os.path.split(target)
-            handle, temporary = tempfile.mkstemp(suffix=".part", prefix=f".{name[:40]}.", dir=folder)
-            self._outputs.append(_Output(path, target, form, os.fdopen(handle, "wb"), temporary))
-            if os.path.exists(target) and not os.access(target, os.W_OK):
-                raise PermissionError(13, "it is there and may not be written")
+            self._outputs.append(_Output(path, form, WholeFile(target)))
         except OSError as error:
             raise NothingUsableError(f"The report {path} cannot be written: {error.strerror}.") from error
 
     @property
     def own_files(self) -> list[bytes]:
         """Return the paths that take no part in a scan."""
-        found = [o.target for o in self._outputs] + [o.temporary for o in self._outputs if o.temporary]
-        return [os.fsencode(p) for p in found]
+        return [os.fsencode(p) for o in self._outputs for p in (o.file.target, o.file.temporary) if p is not None]
 
     def write(self, result: object, style: Style, progress: Progress | None = None) -> float:
         """Write every report and rename it to its final name, each whole or not at all; return the seconds it took.
@@ -155,11 +140,7 @@ class Outputs:
     def discard(self) -> None:
         """Remove the reports that were not finished."""
         for output in self._outputs:
-            with contextlib.suppress(OSError):
-                output.file.close()
-            if output.temporary is not None:
-                with contextlib.suppress(OSError):
-                    os.unlink(output.temporary)
+            output.file.discard()
 
     def __enter__(self) -> Outputs:
         return self
@@ -169,21 +150,13 @@ class Outputs:
 
 
 def _write(output: _Output, pieces: Iterable[bytes]) -> None:
-    """Write one report and rename it to its final name.
+    """Write one report and give it its name.
 
     Raises:
         NothingUsableError: it could not be written.
     """
     try:
-        with output.file as file:
-            file.writelines(pieces)
-            file.flush()
-            if output.temporary is not None:
-                os.fsync(file.fileno())
-        if output.temporary is not None:
-            _give_usual_mode(output.temporary, output.target)
-            os.replace(output.temporary, output.target)
-            output.temporary = None
+        output.file.commit(pieces)
     except (OSError, sqlite3.Error) as error:  # a database is made in the temporary folder, which may be full
         reason = getattr(error, "strerror", None) or error
         raise NothingUsableError(f"The report {output.path} could not be written: {reason}.") from error
@@ -238,14 +211,3 @@ def _is_report_of_0_1(path: str) -> bool:
             row = database.execute("SELECT schema FROM scan").fetchone()
             return row is not None and str(row[0]).startswith("dedupe-")
     return False
-
-
-def _give_usual_mode(path: str, target: str) -> None:
-    """Give a file the mode of the one whose place it takes, or that of any new file: temporary ones are private."""
-    try:
-        mode = stat.S_IMODE(os.stat(target).st_mode)
-    except OSError:
-        mask = os.umask(0)
-        os.umask(mask)
-        mode = 0o666 & ~mask
-    os.chmod(path, mode)
