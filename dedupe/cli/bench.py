@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated
@@ -103,11 +102,14 @@ def bench(
     if len(old) == 2:
         _compare(old[0], old[1], screen)
         return Exit.DONE
-    with _record_file(json) as whole:
+    with contextlib.ExitStack() as stack:
+        with _writing(json):  # opened before anything is measured
+            whole = stack.enter_context(WholeFile(json)) if json is not None else None
         bars = console.bars(progress)
         record = run_control(rounds, bars) if control else run(config, bars)
         if whole is not None:
-            whole.commit([to_json(record).encode()])
+            with _writing(json):
+                whole.commit([to_json(record).encode()])
     _draw(record, screen)
     if old:
         _compare(old[0], record, screen)
@@ -115,14 +117,10 @@ def bench(
 
 
 @contextlib.contextmanager
-def _record_file(path: str | None) -> Iterator[WholeFile | None]:
-    """Open the file for a record before anything is measured; None where there is none."""
-    if path is None:
-        yield None
-        return
+def _writing(path: str | None) -> Iterator[None]:
+    """Turn errors of the file for a record into sentences for the user."""
     try:
-        with WholeFile(os.path.realpath(path)) as whole:
-            yield whole
+        yield
     except OSError as error:
         raise NothingUsableError(f"{path} cannot be written: {error.strerror}") from error
 

@@ -152,14 +152,13 @@ def _save(path: str, pieces: Iterable[bytes]) -> None:
     """
     from dedupe.actions import marks
 
-    target = os.path.realpath(path)
     try:
-        if os.path.isfile(target):
-            with open(target, "rb") as file:
+        if os.path.isfile(path):
+            with open(path, "rb") as file:
                 held = file.read()
             if held and not marks.is_marks(held):
                 raise UsageError(f"{path} is there and holds no marks: name another file to write them to.")
-        with WholeFile(target) as whole:
+        with WholeFile(path) as whole:
             whole.commit(pieces)
     except OSError as error:
         raise NothingUsableError(f"The marks {path} cannot be written: {error.strerror}.") from error

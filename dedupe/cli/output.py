@@ -103,7 +103,7 @@ class Outputs:
         if not ours and (self._anywhere or any(lies_below(place, r) for r in roots)):
             raise UsageError(f"{path} is one of the files to be scanned: name another file to write the report to.")
         try:
-            self._outputs.append(_Output(path, form, WholeFile(target)))
+            self._outputs.append(_Output(path, form, WholeFile(path)))
         except OSError as error:
             raise NothingUsableError(f"The report {path} cannot be written: {error.strerror}.") from error
 

@@ -15,23 +15,23 @@ class WholeFile:
     """One file that is being written; as a context manager it leaves nothing half written behind.
 
     Args:
-        target: its path, where links have been followed; a device or a pipe is written in place.
+        path: where links lead to a file, they stay; a device or a pipe is written in place.
 
     Raises:
         OSError: it cannot be made there, or what is there may not be written.
     """
 
-    def __init__(self, target: str) -> None:
+    def __init__(self, path: str) -> None:
         import tempfile  # imports random and bisect, which a scan without report files does not need
 
-        self.target = target
+        self.target = target = os.path.realpath(path)
         self.temporary: str | None = None
         self._file: BinaryIO
         with contextlib.suppress(FileNotFoundError):
             os.lstat(target)  # shows a name that is too long before the work, not after it
-        there = os.path.exists(target)
-        if there and not stat.S_ISREG(os.stat(target).st_mode):
-            self._file = open(target, "wb")  # noqa: SIM115 - `commit` or `discard` closes it
+        there = os.path.exists(path)  # by its own name: that of a pipe behind /dev/stdout leads nowhere
+        if there and not stat.S_ISREG(os.stat(path).st_mode):
+            self._file = open(path, "wb")  # noqa: SIM115 - `commit` or `discard` closes it
             return
         if there and not os.access(target, os.W_OK):
             raise PermissionError(13, "it is there and may not be written")
