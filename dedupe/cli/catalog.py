@@ -116,6 +116,7 @@ def create(
     values.refuse_empty("--output", output)
     kept = values.wanted_cache(cache, no_cache=no_cache)
     config = _config(path, kept, jobs, default_excludes=default_excludes, one_file_system=one_file_system)
+    console.tell_if_interrupted(cached=True)  # what is in the catalog by then is not read again
     filled = catalog_fill.create(output, config, quick=quick, progress=console.bars(progress, quiet=quiet))
     return _told(filled, quiet=quiet)
 
@@ -140,6 +141,7 @@ def update(
     kept = values.wanted_cache(cache, no_cache=no_cache)
     config = _config(path, kept, jobs, default_excludes=True, one_file_system=False)
     config = _as_made(file, config, default_excludes=default_excludes, one_file_system=one_file_system)
+    console.tell_if_interrupted(cached=True)
     return _told(catalog_fill.update(file, config, progress=console.bars(progress, quiet=quiet)), quiet=quiet)
 
 

@@ -88,7 +88,11 @@ def test_every_phase_of_a_scan_belongs_to_a_step() -> None:
     """Steps are counted for the whole run: what has none would make the number jump."""
     names = {name for step in STEPS["scan"] for name in step}
     source = Path(find_duplicates.__code__.co_filename).parent / "scan"
-    used = {name for file in source.glob("*.py") for name in re.findall(r'\.phase\(\s*"([\w ]+)"', file.read_text())}
+    used = {
+        name
+        for file in source.glob("*.py")
+        for name in re.findall(r'\.phase\(\s*"([\w ]+)"', file.read_text(encoding="utf-8"))
+    }
     assert used - {"hash"} == names
 
 
