@@ -191,3 +191,24 @@ def test_writing_reports_is_a_phase(tmp_path: Path) -> None:
     done = subprocess.run(command, capture_output=True, check=True, text=True)
     phases = re.findall(r"^([a-z ]+?) +\d+\.\d{3} s", done.stderr, re.MULTILINE)
     assert phases[-2:] == ["write", "all"]
+
+
+def test_workers_leave_a_hang_up_to_the_main_process(tmp_path: Path) -> None:
+    """One that died of it would be taken for one that a broken file has killed."""
+    need(sys.platform == "linux", "children are asked of /proc")
+    with subprocess.Popen([*_slow(tmp_path)[:-1], "2"], stderr=subprocess.DEVNULL) as running:
+        deadline, children = time.monotonic() + 20, ""
+        while len(children.split()) < 2 and time.monotonic() < deadline:
+            time.sleep(0.1)
+            children = Path(f"/proc/{running.pid}/task/{running.pid}/children").read_text(encoding="ascii")
+        time.sleep(0.5)  # they have begun
+        for child in children.split():
+            os.kill(int(child), signal.SIGHUP)
+        time.sleep(0.5)
+        states = [
+            Path(f"/proc/{child}/stat").read_text(encoding="utf-8").rpartition(") ")[2][0] for child in children.split()
+        ]
+        running.terminate()
+        assert running.wait(20) == 130
+    assert len(states) >= 2
+    assert "Z" not in states
