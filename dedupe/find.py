@@ -14,7 +14,7 @@ from dedupe.scan.assemble import result
 from dedupe.scan.confirm import confirm
 from dedupe.scan.fingerprints import group_by_fingerprint
 from dedupe.scan.list_files import group_by_size, list_files
-from dedupe.scan.offline import add_catalogs, provable, tell_known, tell_offline
+from dedupe.scan.offline import join_catalogs, provable, tell_known, tell_offline
 from dedupe.scan.recall import recall
 from dedupe.scan.rot import tell_rot
 from dedupe.scan.scope import ScopeFilter
@@ -50,7 +50,7 @@ def find_duplicates(
     with scan_session(config, progress or Silent(), executor, tuning) as session:
         listing = list_files(session, config)
         table = listing.table
-        offline = add_catalogs(session, config, table, dict(enumerate(session.roots)), catalogs=listing.catalogs)
+        offline = join_catalogs(session, config, listing)
         scope = ScopeFilter.of(config, table)
         united = unite_hard_links(table, scope.divide(group_by_size(table), session.opener), session.opener)
         scope.further = united.names
@@ -66,6 +66,4 @@ def find_duplicates(
         unite_equal(table, united, confirmed, session.opener)
         hide_accepted(config, listing, confirmed)
         arranged = arrange(session, table, united, confirmed, scope, config.confirm)
-        listing.notes += offline.notes
-        listing.problems += offline.problems
         return result(session, config, listing, united, known, (likely, confirmed, arranged))

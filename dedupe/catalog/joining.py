@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from array import array
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import groupby
 from operator import itemgetter
 from typing import Any, NamedTuple
@@ -29,6 +29,14 @@ from dedupe.storage.volume import Mount, Volume
 _SEPARATOR = os.fsencode(os.sep)
 _Row = tuple[Any, ...]
 TakePart = Callable[[bytes, Sequence[_Row]], Sequence[_Row]]  # of a folder with a separator at its end, and its rows
+
+
+class Wanted(NamedTuple):
+    """Which files of a catalog are asked for."""
+
+    rows: Callable[[sqlite3.Connection], Iterable[_Row]]
+    """Returns them folder by folder; the last value of each is whether it joins the table, or is only counted."""
+    some: bool = False  # those alone whose size something else has
 
 
 class Catalog(NamedTuple):
@@ -61,9 +69,9 @@ def add_catalog(
     catalog: Catalog,
     take_part: TakePart,
     covered: Covered,
-    sizes: Collection[int] | None = None,
+    wanted: Wanted,
 ) -> None:
-    """Append the files of a catalog to a table.
+    """Append files of a catalog to a table, and count those that need not join it.
 
     Args:
         offline: takes what is known of them.
@@ -71,41 +79,48 @@ def add_catalog(
         catalog: that they are of.
         take_part: returns those of them that do; name and size are the values 1 and 2 of a row.
         covered: tells which of them are known better, and takes what this one tells.
-        sizes: only files of these are wanted; None for all.
+        wanted: which files are asked for.
 
     Raises:
         NothingUsableError: it cannot be read.
     """
     path, first = os.fsdecode(catalog.path), len(table)
     left_out = damaged = 0
+    bases: set[tuple[bytes, str]] = set()  # of the mounts of what this catalog tells, and the ids of their volumes
     with database.closing(database.opened(path), path) as connection:
-        mounts = _Mounts(table, offline, catalog)
-        for number, group in groupby(_rows(connection, sizes), key=itemgetter(0)):
+        checked, mounts = database.is_checked(connection), _Mounts(table, offline, catalog)
+        for number, group in groupby(wanted.rows(connection), key=itemgetter(0)):
             rows = list(group)
             place = connection.execute("SELECT * FROM folders WHERE number = ?", (number,)).fetchone()
             if place is None or not mounts.know(place):
                 damaged += len(rows)
                 continue
             _, folder, volume, inside, *_ = place
-            whole = whole_rows(rows)
+            whole = whole_rows(rows, checked=checked)
             damaged += len(rows) - len(whole)
-            wanted = take_part(mounts.place(folder), whole)
-            own, known = wanted, catalog.volumes[volume].id
+            own = part = take_part(mounts.place(folder), whole)
+            known = catalog.volumes[volume].id
             if covered.knows(known):
-                own = [row for row in wanted if not covered.has(known, inside + row[1], int(row[5]), row[2])]
-                left_out += len(wanted) - len(own)
+                own = [row for row in part if not covered.has(known, inside + row[1], int(row[5]), row[2])]
+                left_out += len(part) - len(own)
             if own:
-                _add_folder(offline, table, mounts.enter(folder, volume, inside), own)
+                mount = mounts.mount(folder, volume, inside)
+                bases.add((mount.base, known))
+                joining = [row for row in own if row[-1]]
+                if len(joining) < len(own):
+                    offline.alone_files += len(own) - len(joining)
+                    offline.alone_bytes += sum(row[2] for row in own if not row[-1])
+                if joining:
+                    _add_folder(offline, table, table.enter(mounts.place(folder), mount, catalog.root), joining)
         if catalog.head.files >= 0:
             files, size = connection.execute("SELECT count(*), ifnull(sum(size), 0) FROM files").fetchone()
             damaged += max(catalog.head.files - files, 0)
             if size != catalog.head.size:  # a row whose size is lost may be none of those that were asked for
                 damaged = damaged or 1
     offline.parts.append(range(first, len(table)))
-    numbers = {table.folder_mount[folder] for folder in set(table.folder[first:])}
-    for number in sorted(numbers, key=lambda n: table.mounts[n].base):
-        covered.take_base(offline.volume_ids[table.mount_volume[number]], table.mounts[number].base)
-    offline.notes += _notes(catalog, left_out, some=sizes is not None)
+    for base, known in sorted(bases):
+        covered.take_base(known, base)
+    offline.notes += _notes(catalog, left_out, some=wanted.some)
     if damaged:
         told = f"is damaged: {damaged:,} of its rows told of nothing; `dedupe catalog update` mends it"
         offline.problems.append(Problem(catalog.path, ProblemKind.IO, told))
@@ -138,7 +153,6 @@ class _Mounts:
     """Makes the volumes of a catalog, which are no others' in the table, whatever their ids."""
 
     def __init__(self, table: FileTable, offline: Offline, catalog: Catalog) -> None:
-        self._table, self._root = table, catalog.root
         self._head = head = catalog.head
         self._prefix = prefix = catalog.path + _SEPARATOR
         self._volumes = {}
@@ -166,22 +180,29 @@ class _Mounts:
         """Return the path that a folder has in the table, a separator at its end."""
         return self._prefix + folder.replace(b"/", _SEPARATOR)
 
-    def enter(self, folder: bytes, volume: int, inside: bytes) -> int:
-        """Return the index of a folder, on the mount of the root, or on its own where another volume begins."""
-        place, mount = self.place(folder), self._mounts[volume]
-        if inside != self._head.inside + folder:
-            mount = Mount(self._volumes[volume], place, inside)
-        return self._table.enter(place, mount, self._root)
+    def mount(self, folder: bytes, volume: int, inside: bytes) -> Mount:
+        """Return the mount that a folder lies on: that of the root, or its own where another volume begins."""
+        if inside == self._head.inside + folder:
+            return self._mounts[volume]
+        return Mount(self._volumes[volume], self.place(folder), inside)
 
 
-def _rows(connection: sqlite3.Connection, sizes: Collection[int] | None) -> Iterator[_Row]:
-    """Return the rows of files, folder by folder."""
-    if sizes is None:
-        return connection.execute("SELECT * FROM files ORDER BY folder")
-    connection.execute("PRAGMA temp_store = MEMORY")
-    connection.execute("CREATE TEMP TABLE wanted (size INTEGER PRIMARY KEY)")
-    connection.executemany("INSERT OR IGNORE INTO wanted VALUES (?)", ((size,) for size in sizes))
-    return connection.execute("SELECT * FROM files WHERE size IN (SELECT size FROM temp.wanted) ORDER BY folder")
+def all_rows(connection: sqlite3.Connection) -> Iterable[_Row]:
+    """Return the rows of all files, each of which joins the table."""
+    return connection.execute("SELECT *, 1 FROM files ORDER BY folder")
+
+
+def of_sizes(sizes: Collection[int]) -> Wanted:
+    """Return that files of some sizes are asked for."""
+
+    def rows(connection: sqlite3.Connection) -> Iterable[_Row]:
+        connection.execute("PRAGMA temp_store = MEMORY")
+        connection.execute("CREATE TEMP TABLE wanted (size INTEGER PRIMARY KEY)")
+        connection.executemany("INSERT OR IGNORE INTO wanted VALUES (?)", ((size,) for size in sizes))
+        chosen = "size IN (SELECT size FROM temp.wanted)"
+        return connection.execute(f"SELECT *, 1 FROM files WHERE {chosen} ORDER BY folder")  # noqa: S608 - constants
+
+    return Wanted(rows, some=True)
 
 
 def _add_folder(offline: Offline, table: FileTable, folder: int, rows: Sequence[_Row]) -> None:

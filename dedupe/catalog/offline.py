@@ -19,6 +19,8 @@ class Offline:
     parts: list[range] = field(default_factory=list)  # files in the table, catalog after catalog
     fingerprints: bytearray = field(default_factory=bytearray)
     digests: bytearray = field(default_factory=bytearray)  # zeros where there is none
+    alone_files: int = 0  # beside these: names that share their content with nothing, and are in no table
+    alone_bytes: int = 0  # their sizes
     undigested: set[int] = field(default_factory=set)  # files without a digest
     volume_ids: dict[int, str] = field(default_factory=dict)  # by volume in the table: the id that it has where it is
     notes: list[str] = field(default_factory=list)

@@ -12,6 +12,8 @@ import xxhash
 
 _FILE = b"%a/%a/%a/%a/%a/%b/%b/%b"  # numbers as they are stored, of whatever type; the name, of any length, is last
 
+_COLUMNS = 9  # of a row, its checksum among them
+
 
 def of_file(row: tuple[Any, ...]) -> bytes:
     """Return the checksum of a file's row.
@@ -34,7 +36,7 @@ def of_values(*values: object) -> bytes:
 
 
 def whole_files(rows: Sequence[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
-    """Return the rows of files that are as they were written; a checksum is at the end of each."""
+    """Return the rows of files that are as they were written; whatever stands after their checksums is let be."""
     checksum, form = xxhash.xxh3_64_digest, _FILE
     try:  # `of_file` written out: a catalog may have millions
         return [
@@ -43,7 +45,7 @@ def whole_files(rows: Sequence[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
             if checksum(form % (row[0], row[2], row[3], row[4], row[5], row[6] or b"", row[7] or b"", row[1])) == row[8]
         ]
     except TypeError:
-        return [row for row in rows if is_file_whole(row)]
+        return [row for row in rows if is_file_whole(row[:_COLUMNS])]
 
 
 def is_file_whole(row: tuple[Any, ...]) -> bool:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import Any, NamedTuple, TypeGuard
 
-from dedupe.catalog.database import number
+from dedupe.catalog.database import is_checked, number
 from dedupe.catalog.row_checksum import of_file, of_values, whole_files
 from dedupe.files.table import FileTable
 
@@ -126,7 +126,8 @@ class CatalogFolders:
 def known_rows(connection: sqlite3.Connection, folder: int) -> dict[bytes, KnownRow]:
     """Return what a catalog says of the files of a folder, by their names, without rows that are damaged."""
     found = {}
-    for row in whole_rows(connection.execute(_KNOWN, (folder,)).fetchall()):
+    rows = connection.execute(_KNOWN, (folder,)).fetchall()
+    for row in whole_rows(rows, checked=is_checked(connection)):
         _, name, size, modified_ns, changed_ns, inode, fingerprint, digest = row[:_PLAIN]
         changed = None if changed_ns is None else int(changed_ns)
         found[name] = KnownRow(size, int(modified_ns), changed, int(inode), fingerprint or b"", digest or b"")
@@ -139,11 +140,14 @@ def whole_folders(connection: sqlite3.Connection) -> list[tuple[int, bytes]]:
     return [row[:2] for row in rows if row[4:] in ((), (of_values(*row[:4]),)) and isinstance(row[1], bytes)]
 
 
-def whole_rows(rows: Sequence[tuple[Any, ...]]) -> Sequence[tuple[Any, ...]]:
-    """Return the files' rows that are as they were written, by checksum, or where there is none, as far as it shows."""
-    if rows and len(rows[0]) > _PLAIN:
-        return whole_files(rows)
-    return [row for row in rows if may_be_whole(row)]
+def whole_rows(rows: Sequence[tuple[Any, ...]], *, checked: bool) -> Sequence[tuple[Any, ...]]:
+    """Return the files' rows that are as they were written.
+
+    Args:
+        rows: of a catalog, with whatever else was asked for after its columns.
+        checked: whether it has checksums; else rows are taken for whole as far as it shows.
+    """
+    return whole_files(rows) if checked else [row for row in rows if may_be_whole(row[:_PLAIN])]
 
 
 def may_be_whole(row: tuple[Any, ...]) -> bool:

@@ -43,8 +43,8 @@ def result(
         confirm=config.confirm,
         backend=confirmed.backend,
         totals=Totals(
-            files=len(table) - united.files,
-            bytes=sum(table.size) - united.bytes,
+            files=len(table) + listing.alone_files - united.files,
+            bytes=sum(table.size) + listing.alone_bytes - united.bytes,
             skipped=dict(sorted(listing.skipped.items())),
             groups=len(groups),
             redundant_files=groups.redundant_files,

@@ -42,6 +42,8 @@ class Listing:
     pending: list[PendingFolder | PendingFiles] = field(default_factory=list)
     unlisted: list[bytes] = field(default_factory=list)  # folders and files that could not be looked at
     catalogs: frozenset[bytes] = frozenset()  # roots that are catalogs, and were not listed
+    alone_files: int = 0  # of those: names that share their content with nothing, and are in no table
+    alone_bytes: int = 0  # their sizes
     notes: list[str] = field(default_factory=list)  # sentences for the user
 
     def take(self, other: Listing) -> None:
