@@ -17,8 +17,7 @@ from dedupe.catalog import database
 from dedupe.catalog.covered import Covered
 from dedupe.catalog.head import CatalogVolume, Head, shown_time
 from dedupe.catalog.offline import Offline
-from dedupe.catalog.row_checksum import of_values
-from dedupe.catalog.rows import whole_rows
+from dedupe.catalog.rows import folder_at, whole_rows
 from dedupe.errors import NothingUsableError
 from dedupe.files.table import FileTable
 from dedupe.result import Problem, ProblemKind
@@ -91,11 +90,11 @@ def add_catalog(
         checked, mounts = database.is_checked(connection), _Mounts(table, offline, catalog)
         for number, group in groupby(wanted.rows(connection), key=itemgetter(0)):
             rows = list(group)
-            place = connection.execute("SELECT * FROM folders WHERE number = ?", (number,)).fetchone()
-            if place is None or not mounts.know(place):
+            place = folder_at(connection, number, catalog.volumes)
+            if place is None:
                 damaged += len(rows)
                 continue
-            _, folder, volume, inside, *_ = place
+            folder, volume, inside = place
             whole = whole_rows(rows, checked=checked)
             damaged += len(rows) - len(whole)
             own = part = take_part(mounts.place(folder), whole)
@@ -164,17 +163,6 @@ class _Mounts:
             self._volumes[number] = volume
             offline.volume_ids[table.enter_volume(volume)] = known.id
         self._mounts = {n: Mount(volume, prefix, head.inside) for n, volume in self._volumes.items()}
-
-    def know(self, row: _Row) -> bool:
-        """Return whether the row of a folder can be taken: a failing disk may have written into it."""
-        number, folder, volume, inside, *checksum = row
-        return (
-            (not checksum or checksum == [of_values(number, folder, volume, inside)])
-            and isinstance(folder, bytes)
-            and isinstance(inside, bytes)
-            and volume in self._volumes
-            and b".." not in folder.split(b"/")
-        )
 
     def place(self, folder: bytes) -> bytes:
         """Return the path that a folder has in the table, a separator at its end."""

@@ -6,7 +6,7 @@ import os
 import re
 import sqlite3
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import Any, NamedTuple, TypeGuard
 
@@ -20,6 +20,14 @@ _NUMBER = re.compile(r"-?[0-9]{1,40}")
 _KNOWN = "SELECT * FROM files WHERE folder = ?"
 _PUT = "INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
 _PLAIN = 8  # values of a row without its checksum
+
+
+class CatalogFolder(NamedTuple):
+    """What a catalog says of one folder."""
+
+    path: bytes  # below the root, "/" between names and at its end; empty for the root
+    volume: int  # number of the one that it lies on
+    inside: bytes  # the same folder in that volume
 
 
 class KnownRow(NamedTuple):
@@ -138,6 +146,22 @@ def whole_folders(connection: sqlite3.Connection) -> list[tuple[int, bytes]]:
     """Return numbers and paths of the folders of a catalog, without those that are damaged."""
     rows = connection.execute("SELECT * FROM folders").fetchall()
     return [row[:2] for row in rows if row[4:] in ((), (of_values(*row[:4]),)) and isinstance(row[1], bytes)]
+
+
+def folder_at(connection: sqlite3.Connection, number: int, volumes: Container[int]) -> CatalogFolder | None:
+    """Return a folder by its number; None where there is none, or a failing disk has written into its row.
+
+    Args:
+        connection: the catalog.
+        number: of the folder.
+        volumes: numbers of those that there are.
+    """
+    row = connection.execute("SELECT * FROM folders WHERE number = ?", (number,)).fetchone()
+    if row is None or row[4:] not in ((), (of_values(*row[:4]),)):
+        return None
+    _, path, volume, inside, *_ = row
+    whole = isinstance(path, bytes) and isinstance(inside, bytes) and volume in volumes
+    return CatalogFolder(path, volume, inside) if whole and b".." not in path.split(b"/") else None
 
 
 def whole_rows(rows: Sequence[tuple[Any, ...]], *, checked: bool) -> Sequence[tuple[Any, ...]]:

@@ -53,6 +53,14 @@ _StayAsMade = Annotated[
         help="Stay on the file system of PATH; by default as the catalog was made.",
     ),
 ]
+_Export = Annotated[
+    list[str],
+    typer.Option(
+        "--output",
+        metavar="FILE",
+        help="Where the files go; the ending chooses the format: .csv .jsonl .parquet. May be repeated.",
+    ),
+]
 _FIRST_PROBLEMS = 5
 
 
@@ -153,6 +161,32 @@ def _tell_problems(problems: list[Problem]) -> None:
         console.say(f"{display.shown(problem.path)}: {problem.kind}, {problem.message}")
     if len(problems) > _FIRST_PROBLEMS:
         console.say(f"and {len(problems) - _FIRST_PROBLEMS:,} more that could not be read")
+
+
+@app.command(epilog=EPILOG)
+@console.guarded
+def export(
+    file: _File,
+    output: _Export,
+    progress: options.Bars = None,
+    quiet: options.Quiet = False,
+) -> Exit:
+    """Write the files of a catalog for other programs, such as DuckDB, Polars and Spark."""
+    from dedupe.cli.output import Outputs
+    from dedupe.query.catalog_files import CatalogFiles
+    from dedupe.query.export import FORMATS
+    from dedupe.report import Style
+    from dedupe.report.units import counted
+
+    values.refuse_empty("FILE", file)
+    files = CatalogFiles(file, console.bars(progress, quiet=quiet))
+    with Outputs(output, formats=FORMATS) as outputs:
+        outputs.write(files, Style(to_file=True))
+    if files.damaged:
+        console.say(f"dedupe: {counted(files.damaged, 'row')} of the catalog are damaged and left out.")
+    if not quiet:
+        console.say(f"{counted(files.told, 'file')} exported.")
+    return Exit.INCOMPLETE if files.damaged else Exit.DONE
 
 
 @app.command(epilog=EPILOG)

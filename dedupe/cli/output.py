@@ -31,10 +31,15 @@ _OURS = re.compile(
             rb"\xef\xbb\xbffile,size,modified,reason,",
             rb"Nothing (is|was found) missing",
             rb"Missing: ",
+            rb"\xef\xbb\xbfcatalog,root,volume,path,",
+            rb'\{"catalog": "[0-9a-f]{16}", "root": "',
         )
     ),
     re.DOTALL,
 )
+
+
+_LAST = 1 << 20  # bytes of a file of Parquet that hold what is said of it
 
 
 @dataclass(slots=True)
@@ -187,7 +192,19 @@ def _replaceable(target: str) -> bool:
         return False
     if begin.startswith(sqlite_owner.MAGIC):
         return _is_our_database(target)
+    if begin.startswith(b"PAR1"):
+        return _is_our_export(target)
     return not begin or _OURS.match(begin) is not None
+
+
+def _is_our_export(path: str) -> bool:
+    """Return whether a file of Parquet is an export of ours: what is said of such a file stands at its end."""
+    from dedupe.query.export.parquet import MARK
+
+    with contextlib.suppress(OSError), open(path, "rb") as file:
+        file.seek(-min(os.path.getsize(path), _LAST), os.SEEK_END)
+        return MARK in file.read()
+    return False
 
 
 def _is_database(path: str) -> bool:
