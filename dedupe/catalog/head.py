@@ -32,8 +32,14 @@ class Head:
     files: int = -1  # in it when it was last finished; -1 where it does not say, as those of version 1
     size: int = -1  # bytes of these
     unread: int = -1  # files and folders that could not be read then; likewise
+    undigested: int = 0  # files that have a fingerprint only, as no other catalog shared it; all of them if quick
     left_out: str = ""  # JSON: counts of what was left out then, by reason; empty where it does not say
     rules: str = ""  # JSON: by which rules; likewise
+
+    @property
+    def worth(self) -> tuple[bool, bool]:
+        """Return whether the files have digests, and whether all have: the more, the better they are known."""
+        return not self.quick, not self.undigested
 
     @property
     def told_rules(self) -> dict[str, object]:
@@ -65,7 +71,8 @@ class Head:
         told = {key: value for key, value in rows.items() if key != _CHECKSUM}
         if checked and rows[_CHECKSUM] != of_values(*sorted(told.items())):
             raise KeyError(_CHECKSUM)
-        kinds = {field.name: field.type for field in fields(cls) if checked or field.default is MISSING}
+        told_of = {field for field in fields(cls) if field.default is MISSING or (checked and field.name in told)}
+        kinds = {field.name: field.type for field in told_of}
         values = {name: rows[name] for name in kinds}
         for name, kind in kinds.items():
             if kind == "bool":

@@ -146,6 +146,11 @@ def _notes(catalog: Catalog, left_out: int, *, some: bool) -> Iterator[str]:
         )
     if head.quick:
         yield f"The catalog {name} has no digests: what it holds is only probably equal."
+    elif head.undigested:
+        yield (
+            f"The catalog {name} has no digests of {head.undigested:,} of its files, which it shared with no other "
+            "catalog when it was updated: they are only probably equal to what they are like."
+        )
 
 
 class _Mounts:

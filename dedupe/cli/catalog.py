@@ -11,11 +11,12 @@ import typer
 
 from dedupe.cli import console, options, values
 from dedupe.cli.exits import EPILOG, Exit
+from dedupe.errors import UsageError
 
 if TYPE_CHECKING:
     from dedupe.catalog.head import Head
     from dedupe.config import ScanConfig
-    from dedupe.query.catalog_fill import Filled
+    from dedupe.query.catalog_filling import Filled
     from dedupe.result import Problem
 
 app = typer.Typer(
@@ -61,6 +62,13 @@ _Export = Annotated[
         help="Where the files go; the ending chooses the format: .csv .jsonl .parquet. May be repeated.",
     ),
 ]
+_SharedWith = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="CATALOG",
+        help="Read in full only what this other catalog may hold too, and of all else a few places. May be repeated.",
+    ),
+]
 _FIRST_PROBLEMS = 5
 
 
@@ -100,6 +108,7 @@ def create(
     path: _Path,
     output: _Output,
     quick: _Quick = False,
+    shared_with: _SharedWith = None,
     cache: options.Cache = None,
     no_cache: options.NoCache = False,
     jobs: options.Jobs = None,
@@ -112,10 +121,21 @@ def create(
     from dedupe.query import catalog_fill
 
     values.refuse_empty("--output", output)
+    others = _others(shared_with)
+    if quick and others:
+        raise UsageError("--quick reads no file in full, and --shared-with some: give one of them.")
     kept = values.wanted_cache(cache, no_cache=no_cache)
     config = _config(path, kept, jobs, default_excludes=default_excludes, one_file_system=one_file_system)
-    filled = catalog_fill.create(output, config, quick=quick, progress=console.bars(progress, quiet=quiet))
+    bars = console.bars(progress, quiet=quiet)
+    filled = catalog_fill.create(output, config, quick=quick, shared_with=others, progress=bars)
     return _told(filled, quiet=quiet)
+
+
+def _others(paths: list[str] | None) -> list[str]:
+    """Return the catalogs that are named."""
+    for path in paths or ():
+        values.refuse_empty("--shared-with", path)
+    return paths or []
 
 
 @app.command(epilog=EPILOG)
@@ -123,6 +143,7 @@ def create(
 def update(
     file: _File,
     path: _Path,
+    shared_with: _SharedWith = None,
     cache: options.Cache = None,
     no_cache: options.NoCache = False,
     jobs: options.Jobs = None,
@@ -138,7 +159,8 @@ def update(
     kept = values.wanted_cache(cache, no_cache=no_cache)
     config = _config(path, kept, jobs, default_excludes=True, one_file_system=False)
     config = _as_made(file, config, default_excludes=default_excludes, one_file_system=one_file_system)
-    return _told(catalog_fill.update(file, config, progress=console.bars(progress, quiet=quiet)), quiet=quiet)
+    bars = console.bars(progress, quiet=quiet)
+    return _told(catalog_fill.update(file, config, shared_with=_others(shared_with), progress=bars), quiet=quiet)
 
 
 def _told(filled: Filled, *, quiet: bool) -> Exit:
@@ -151,6 +173,8 @@ def _told(filled: Filled, *, quiet: bool) -> Exit:
         counts = f"{filled.unchanged:,} unchanged, {filled.remembered:,} remembered, {filled.read:,} read"
         gone = f", {filled.removed:,} replaced or gone" if filled.removed else ""
         console.say(f"{counted(filled.files, 'file')}, {binary_size(filled.bytes)} in the catalog: {counts}{gone}.")
+        if filled.undigested:
+            console.say(f"{counted(filled.undigested, 'file')} of them by fingerprints only.")
     return Exit.INCOMPLETE if filled.problems else Exit.DONE
 
 
@@ -165,12 +189,7 @@ def _tell_problems(problems: list[Problem]) -> None:
 
 @app.command(epilog=EPILOG)
 @console.guarded
-def export(
-    file: _File,
-    output: _Export,
-    progress: options.Bars = None,
-    quiet: options.Quiet = False,
-) -> Exit:
+def export(file: _File, output: _Export, progress: options.Bars = None, quiet: options.Quiet = False) -> Exit:
     """Write the files of a catalog for other programs, such as DuckDB, Polars and Spark."""
     from dedupe.cli.output import Outputs
     from dedupe.query.catalog_files import CatalogFiles
@@ -211,7 +230,7 @@ def info(file: _File) -> Exit:
     lines += [
         f"Capacity: {binary_size(head.capacity)}",
         f"Holds: {counted(files, 'file')}, {binary_size(size)}",
-        f"Digests: {'none, made with --quick' if head.quick else head.algorithm}",
+        f"Digests: {_digests(head)}",
         f"Made: {head.made}",
         f"Updated: {head.updated}" if head.complete else "Updated: never finished",
         f"Catalog: {binary_size(os.path.getsize(file))}, number {head.id}",
@@ -220,6 +239,12 @@ def info(file: _File) -> Exit:
     lines += [f"Not read: {display.shown(path)}: {kind}, {display.shown_text(why)}" for path, kind, why in problems]
     console.write([(line + "\n").encode("utf-8", "backslashreplace") for line in lines])
     return Exit.DONE
+
+
+def _digests(head: Head) -> str:
+    if head.quick:
+        return "none, made with --quick"
+    return f"{head.algorithm}, but of {head.undigested:,} files" if head.undigested else head.algorithm
 
 
 def _told_rules(head: Head) -> Iterator[str]:

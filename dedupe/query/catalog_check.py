@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from array import array
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
@@ -107,18 +107,22 @@ def _compare(
     checked: Checked,
 ) -> None:
     """Tell each difference; of what could not be read nothing is told but the problem."""
-    table, everything = folders.table, array("I", range(len(folders.table)))
-    values, problems = _read(session, folders, everything, quick=head.quick)
+    table = folders.table
+    names = [folders.path(table.folder[i]) + folders.name(i) for i in range(len(table))]
+    by_print = {i for i, name in enumerate(names) if head.quick or (name in rows and not rows[name].digest)}
+    digests, prints, problems = _read(session, folders, by_print, both=head.undigested > 0)
     checked.problems += problems
-    extra: dict[tuple[int, bytes], list[bytes]] = {}
-    for i in everything:
-        name, size = folders.path(table.folder[i]) + folders.name(i), table.size[i]
-        row, value = rows.pop(name, None), values.get(i)
-        if value is None:
+    extra: dict[tuple[int, bytes], list[int]] = {}  # by size and either value
+    left: set[int] = set()
+    for i, name in enumerate(names):
+        size, row = table.size[i], rows.pop(name, None)
+        if not (i in prints if i in by_print else i in digests):
             continue
         if row is None:
-            extra.setdefault((size, value), []).append(name)
-        elif (row.size, row.fingerprint if head.quick else row.digest) == (size, value):
+            left.add(i)
+            for value in (digests.get(i), prints.get(i)):
+                extra.setdefault((size, value or b""), []).append(i)
+        elif (row.size, row.digest or row.fingerprint) == (size, digests.get(i) or prints.get(i)):
             checked.same += 1
         else:
             is_rot = (row.size, row.modified_ns) == (size, table.times(i)[0])
@@ -126,30 +130,42 @@ def _compare(
     for name, row in rows.items():
         if any(not place or name == place or name.startswith(place + b"/") for place in unlisted):
             continue
-        key = row.size, row.fingerprint if head.quick else row.digest
-        if row.size and extra.get(key):
-            checked.differences.append(Found(Difference.MOVED, name, extra[key].pop()))
+        same = extra.get((row.size, row.digest or row.fingerprint), [])
+        while same and same[-1] not in left:
+            same.pop()
+        if row.size and same:
+            left.discard(same[-1])
+            checked.differences.append(Found(Difference.MOVED, name, names[same.pop()]))
         else:
             checked.differences.append(Found(Difference.MISSING, name))
-    checked.differences += [Found(Difference.EXTRA, name) for names in extra.values() for name in names]
+    checked.differences += [Found(Difference.EXTRA, names[i]) for i in left]
     order = list(Difference)
     checked.differences.sort(key=lambda each: (order.index(each.difference), each.path))
 
 
 def _read(
-    session: Session, folders: CatalogFolders, members: array[int], *, quick: bool
-) -> tuple[Column, list[Problem]]:
-    """Return what each file is known by, and why some are not known."""
+    session: Session, folders: CatalogFolders, by_print: Collection[int], *, both: bool
+) -> tuple[Column, Column, list[Problem]]:
+    """Return the digests and fingerprints of files, and why some are not known.
+
+    Args:
+        session: the means.
+        folders: of the files.
+        by_print: those that are known by fingerprints only, and are not read whole.
+        both: fingerprints of all others are wanted too.
+    """
     table = folders.table
     known = Known(Column(fingerprint.WIDTH), Column(session.method.width), recalled=bytearray(len(table)))
-    if quick:
-        with session.phase("fingerprint", len(members)):
-            return known.fingerprints, read_fingerprints(session, table, members, known).problems
     digests, problems = Column(session.method.width), []
-    method, _ = session.chosen_method()
-    for each in hash_whole(session, table, members, method, known):
-        if each.digest is not None:
-            digests.put(each.member, each.digest)
-        elif each.problem and each.problem.kind is not ProblemKind.ROT:
-            problems.append(each.problem)
-    return digests, problems
+    if by_print:
+        with session.phase("fingerprint", len(by_print)):
+            problems += read_fingerprints(session, table, array("I", sorted(by_print)), known).problems
+    whole = array("I", (i for i in range(len(table)) if i not in by_print))
+    if whole:
+        method, _ = session.chosen_method()
+        for each in hash_whole(session, table, whole, method, known, fingerprints=both):
+            if each.digest is not None:
+                digests.put(each.member, each.digest)
+            elif each.problem and each.problem.kind is not ProblemKind.ROT:
+                problems.append(each.problem)
+    return digests, known.fingerprints, problems

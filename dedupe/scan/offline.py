@@ -132,8 +132,8 @@ def _add(  # noqa: PLR0913, PLR0917 - what both callers have
         rules = _Rules(Filters.of(config), session.progress)
         covered = Covered(volume.id for catalog in known for volume in catalog.volumes.values())
         covered.take_live(table, roots)
-        # what two of them tell of, the one with digests tells, and then the newer one
-        for catalog in sorted(known, key=lambda each: (not each.head.quick, each.head.updated), reverse=True):
+        # what two of them tell of, the one with more digests tells, and then the newer one
+        for catalog in sorted(known, key=lambda each: (*each.head.worth, each.head.updated), reverse=True):
             rules.enter(catalog.path)
             add_catalog(offline, table, catalog, rules.take_part, covered, wanted)
 

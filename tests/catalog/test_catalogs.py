@@ -302,16 +302,16 @@ def test_a_kill_loses_little_and_the_next_run_goes_on(tmp_path: Path) -> None:
     catalog = tmp_path / "disk.catalog"
     code = f"""
 import os, signal
-from dedupe.query import catalog_fill
+from dedupe.query import catalog_fill, catalog_filling
 from dedupe.config import ScanConfig
-catalog_fill._COMMIT = 0
-flush, count = catalog_fill._Filling._flush, 0
+catalog_filling._COMMIT = 0
+flush, count = catalog_filling.Filling._flush, 0
 def dying(self):
     global count
     flush(self)
     count += 1
     if count == 2: os.kill(os.getpid(), signal.SIGKILL)
-catalog_fill._Filling._flush = dying
+catalog_filling.Filling._flush = dying
 from dedupe.compare import tuning
 catalog_fill.MEASURED = tuning.Tuning(hash_files=2)
 catalog_fill.create({str(catalog)!r}, ScanConfig(roots=[{str(root)!r}], min_size=0, jobs=1))

@@ -39,10 +39,10 @@ def test_a_kill_at_any_moment_is_gone_on_with(tmp_path: Path) -> None:
     catalog = tmp_path / "disk.catalog"
     code = """
 import sys
-from dedupe.query import catalog_fill
+from dedupe.query import catalog_fill, catalog_filling
 from dedupe.config import ScanConfig
 from dedupe.compare.tuning import Tuning
-catalog_fill._COMMIT = 0
+catalog_filling._COMMIT = 0
 catalog_fill.MEASURED = Tuning(hash_files=4)
 print("ready", flush=True)
 act = getattr(catalog_fill, sys.argv[1])
