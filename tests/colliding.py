@@ -25,7 +25,7 @@ def bound(folder: Path, target: Path, *options: str) -> Iterator[Path]:
     try:
         yield target
     finally:
-        disks.run("umount", target)
+        disks.unmount(target)
         volumes.forget()
 
 

@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import subprocess
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -42,6 +43,16 @@ def run(*command: str | Path) -> str:
     return done.stdout
 
 
+def unmount(folder: str | Path) -> None:
+    """Unmount a folder, also where the system still holds a file there for a moment after it was closed."""
+    for patience in (0.1, 0.3, 1, 3, 0):
+        done = subprocess.run(["umount", folder], capture_output=True, check=False, text=True)
+        if not done.returncode:
+            return
+        time.sleep(patience)
+    raise AssertionError((folder, done.stderr))
+
+
 def places(files: list[Path]) -> list[int]:
     """Return where on its disk each file begins, in bytes, as e2fsprogs says."""
     need(shutil.which("filefrag"), "filefrag of e2fsprogs, to compare with")
@@ -60,7 +71,7 @@ def mounted(folder: Path, *arguments: str | Path) -> Iterator[Path]:
     try:
         yield folder
     finally:
-        run("umount", folder)
+        unmount(folder)
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from tests.cases.common import need_root
 from tests.conftest import need
-from tests.disks import memory, run
+from tests.disks import memory, run, unmount
 
 # kind -> size of its image, how it is made, how it is mounted
 MAKERS = {
@@ -58,7 +58,7 @@ def mounted(top: Path, kind: str, *, image: Path | None = None, options: tuple[s
         device = run("losetup", "--find", "--show", image).strip()
         undo.callback(run, "losetup", "--detach", device)
         run(*mount, *options, device, folder)
-        undo.callback(run, "umount", folder)
+        undo.callback(unmount, folder)
         yield folder
 
 
@@ -70,7 +70,7 @@ def bound(source: Path, folder: Path) -> Iterator[Path]:
     try:
         yield folder
     finally:
-        run("umount", folder)
+        unmount(folder)
 
 
 def as_nobody(act: Callable[[], object]) -> str:

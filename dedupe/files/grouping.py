@@ -7,6 +7,11 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 
+def is_each_unlike(keys: Sequence[object]) -> bool:
+    """Return whether no two of some keys are equal, so that there is nothing to group."""
+    return len(set(keys)) == len(keys)
+
+
 def group_by_key(
     members: Sequence[int], keys_of: Callable[[Sequence[int]], Sequence[object]], *, slice_size: int = 1 << 16
 ) -> Iterator[array[int]]:
@@ -30,7 +35,7 @@ def group_by_key(
         parts = iter(buckets)
     for part in parts:
         keys = keys_of(part)
-        if len(set(keys)) == len(keys):
+        if is_each_unlike(keys):
             continue
         sets: dict[object, list[int]] = {key: [] for key, count in Counter(keys).items() if count > 1}
         for i, key in zip(part, keys, strict=True):

@@ -40,8 +40,7 @@ def arrange(
         scope: which of them are asked for.
         algorithm: by which they were confirmed.
     """
-    if scope.restricts:
-        confirmed.classes = _without(confirmed.classes, set(), scope)
+    scope.take_classes(confirmed.classes)
     if not confirmed.remembered:
         return Arranged(FoundGroups(table, confirmed.classes, united.names, algorithm))
     with session.phase("recheck", len(confirmed.remembered)):

@@ -16,7 +16,7 @@ from itertools import chain
 from typing import TypeAlias
 
 from dedupe.files.columns import column_getter
-from dedupe.files.grouping import group_by_key
+from dedupe.files.grouping import group_by_key, is_each_unlike
 from dedupe.files.table import FileTable
 from dedupe.storage import file_stat, layers, volumes
 from dedupe.storage.opener import Opener
@@ -92,7 +92,9 @@ def _united(
 
     Without it there must be no such names.
     """
-    told = _of_equal_numbers(table, members, opener, loose)
+    # nearly never do any share an inode number, and all else is looked at only then
+    alone = not table.has_unstable_inodes and is_each_unlike(column_getter(table.inode)(members))
+    told: Iterable[list[int]] = () if alone else _of_equal_numbers(table, members, opener, loose)
     if showing and any(table.folder_mount[table.folder[i]] in showing for i in members):
         return _seen_through(table, members, list(told), showing)
     return told
@@ -128,7 +130,6 @@ def _of_equal_numbers(
         yield from _of_loose_numbers(table, _loose(table, members), opener, loose)
         members = [i for i in members if table.volumes[table.volume[i]].stable_inodes]
     disks = _disks(table)
-    # nearly never do any share an inode number, and all else is looked at only then
     for same in group_by_key(members, column_getter(table.inode)):
         for names in group_by_key(same, lambda some: [_identity(table, i, disks) for i in some]):
             if _are_sure(table, names):

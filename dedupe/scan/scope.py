@@ -5,10 +5,15 @@ Sets that cannot become what is asked for are dropped as early as their sizes te
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from array import array
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate, chain, compress, pairwise
+from operator import and_
 
 from dedupe.config import ScanConfig, Scope
+from dedupe.files.classes import Classes
+from dedupe.files.columns import gather
 from dedupe.files.grouping import group_by_key
 from dedupe.files.groups import FurtherNames
 from dedupe.files.table import FileTable
@@ -34,6 +39,7 @@ class ScopeFilter:
     across_volumes: bool = False
     further: FurtherNames = field(default_factory=dict)  # names of files, once they are known
     numbers: Sequence[int] = ()  # of the file systems that the volumes are on, once they are asked for
+    roots: Sequence[int] = ()  # of each file, once they are asked for
 
     @classmethod
     def of(cls, config: ScanConfig, table: FileTable) -> ScopeFilter:
@@ -55,17 +61,41 @@ class ScopeFilter:
 
     def take(self, sets: Sets) -> Sets:
         """Return the sets of physical files that may hold what is asked for."""
-        return [members for members in sets if self.fits(members)] if self.restricts else sets
+        if not self.restricts:
+            return sets
+        return list(compress(sets, self._fit(array("I", chain.from_iterable(sets)), map(len, sets))))
+
+    def take_classes(self, classes: Classes) -> None:
+        """Take out the classes of equal files that are not what is asked for."""
+        if self.restricts:
+            fit = self._fit(classes.members(0, len(classes)), classes.counts(0, len(classes)))
+            if not all(fit):
+                classes.reorder(compress(range(len(fit)), fit))
 
     def fits(self, members: Sequence[int]) -> bool:
         """Return whether physical files of equal content are what is asked for."""
+        return self._fit(members, (len(members),))[0]
+
+    def _fit(self, members: Sequence[int], counts: Iterable[int]) -> list[bool]:
+        """Return the same of many sets, given as the members of one after the other and how many each has."""
+        bounds, of_members = list(pairwise(accumulate(counts, initial=0))), gather(members)
+        fit = [True] * len(bounds)
         if self.across_volumes:
             numbers = self.numbers = self.numbers or file_system_numbers(self.table)
-            if len({numbers[self.table.volume[i]] for i in members}) < 2:
-                return False
-        return self.scope is not Scope.ACROSS or len(set().union(*map(self._roots, members))) > 1
+            volumes = list(map(numbers.__getitem__, of_members(self.table.volume)))
+            fit = [len(set(volumes[i:j])) > 1 for i, j in bounds]
+        if self.scope is Scope.ACROSS:
+            self.roots = self.roots or self.table.roots()
+            roots = of_members(self.roots)
+            spanning = (len(set(roots[i:j])) > 1 or self._spans(members[i:j]) for i, j in bounds)
+            fit = list(map(and_, fit, spanning))
+        return fit
 
-    def _roots(self, i: int) -> set[int]:
+    def _spans(self, members: Sequence[int]) -> bool:
+        """Return whether physical files have names under two roots or more."""
+        return bool(self.further) and len(set().union(*map(self._roots_of_links, members))) > 1
+
+    def _roots_of_links(self, i: int) -> set[int]:
         """Return the roots that have a physical file, by its hard links too: each of them keeps it."""
         links = (other for other, kind in self.further.get(i, ()) if kind is NameKind.HARD_LINK)
-        return {self.table.root_of(i), *map(self.table.root_of, links)}
+        return {self.roots[i], *map(self.roots.__getitem__, links)}

@@ -291,7 +291,7 @@ def behind(top: Path, by: str) -> Iterator[Path]:
         try:
             yield top / "there"
         finally:
-            disks.run("umount", top / "there")
+            disks.unmount(top / "there")
     elif by == "zram":
         if not os.path.exists("/sys/class/zram-control/hot_add"):
             pytest.skip("this kernel makes no disks of memory")

@@ -70,7 +70,7 @@ def cloud(top: Path, by: str, *options: str) -> Iterator[tuple[Path, Path]]:
             try:
                 yield real, there
             finally:
-                disks.run("umount", there)
+                disks.unmount(there)
 
 
 def old(path: Path, word: str = "one") -> Path:

@@ -247,7 +247,7 @@ def test_names_are_never_folded(tmp_path: Path, journal: Path, action: ActionNam
         assert (tally.done, len(tally.already)) == (0, 1)
         assert (folder / "Photo").read_bytes() == content("one")
     finally:
-        disks.run("umount", tmp_path / "disk")
+        disks.unmount(tmp_path / "disk")
 
 
 def test_hard_links_without_exchange(tmp_path: Path, journal: Path, monkeypatch: pytest.MonkeyPatch) -> None:

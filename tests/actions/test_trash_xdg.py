@@ -22,7 +22,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.conftest import need, write
-from tests.disks import run
+from tests.disks import run, unmount
 from tests.file_system_kinds import as_nobody, bound, mounts, tree
 
 if sys.platform != "linux":
@@ -331,7 +331,7 @@ def test_a_full_volume_keeps_no_half_info(tmp_path: Path) -> None:
         assert file.read_bytes() == b"x"
     finally:
         close_all()
-        run("umount", tmp_path / "small")
+        unmount(tmp_path / "small")
 
 
 names = st.binary(min_size=1, max_size=255).filter(lambda n: not {0, 47} & set(n) and n not in {b".", b".."})

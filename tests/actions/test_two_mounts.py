@@ -44,7 +44,7 @@ def by_program(top: Path, program: str) -> Iterator[tuple[Path, Path]]:
     try:
         yield top / "here", top / "there"
     finally:
-        disks.run("umount", top / "there")
+        disks.unmount(top / "there")
 
 
 def shown_twice(top: Path, by: str) -> Iterator[tuple[Path, Path]]:

@@ -14,7 +14,7 @@ import pytest
 
 from tests.cases.common import need_root, settle
 from tests.conftest import need, write
-from tests.disks import KINDS, run
+from tests.disks import KINDS, run, unmount
 
 _SAME = b"A" * 300_000  # more than what samples cover, so that a digest matters
 _LIKE = b"A" * 150_000 + b"B" + b"A" * 149_999  # equal in every sample
@@ -32,7 +32,7 @@ def attached(image: Path, point: Path, *options: str, skip: int = 0) -> Iterator
         try:
             yield taken[-1]
         finally:
-            run("umount", point)
+            unmount(point)
     finally:
         for device in taken:
             run("losetup", "--detach", device)
@@ -121,7 +121,7 @@ def test_f8_bind_mounts(known: Path, tmp_path: Path, scanned: Scanned) -> None:
         try:
             assert scanned(point) == (_GROUPS, 0)
         finally:
-            run("umount", point)
+            unmount(point)
 
 
 def test_a_changed_file_is_read_after_a_remount(known: Path, tmp_path: Path, scanned: Scanned) -> None:
@@ -226,5 +226,5 @@ def test_prune_drops_what_a_tmpfs_held_that_is_no_more(tmp_path: Path, cli: Any,
         scanned(point)
         assert cli("cache", "prune", "--cache", "c.db").stdout == b"dropped 0 files, kept 2\n"
     finally:
-        run("umount", point)
+        unmount(point)
     assert cli("cache", "prune", "--cache", "c.db").stdout == b"dropped 2 files, kept 0\n"

@@ -13,7 +13,7 @@ import pytest
 from dedupe.storage import mounts
 from tests.cases.common import need_root
 from tests.conftest import need, write
-from tests.disks import KINDS, disk, memory, run
+from tests.disks import KINDS, disk, memory, run, unmount
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells what lies under a path")
 
@@ -95,7 +95,7 @@ def test_fuse_is_network_and_never_mapped(tmp_path: Path) -> None:
         assert mounts.is_network(os.fsencode(point))
         assert not mounts.may_map(os.fsencode(point))
     finally:
-        run("umount", point)
+        unmount(point)
     mounts.forget()
     assert not mounts.is_network(os.fsencode(point))
 
