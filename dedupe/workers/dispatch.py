@@ -36,6 +36,9 @@ class Workers(Protocol):
     def counted(self) -> int:
         """Return the bytes that they have counted so far."""
 
+    def withdraw(self, ticket: int) -> None:
+        """Tell who does a piece of work, if anybody can, that it is not wanted any more."""
+
     def stop(self, *, abort: bool) -> None:
         """End them; `abort` breaks off what they are doing."""
 

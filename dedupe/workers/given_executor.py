@@ -47,6 +47,10 @@ class GivenExecutor:
         """Return what threads of this process have counted."""
         return self._counter.done
 
+    def withdraw(self, ticket: int) -> None:
+        """Let the thread of this process that does a piece of work know that it is not wanted any more."""
+        self._counter.withdrawn.add(ticket)
+
     def stop(self, *, abort: bool) -> None:
         """Leave the executor as it is; with `abort`, its threads drop what they were given."""
         self._counter.stopped = abort

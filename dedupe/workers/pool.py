@@ -43,6 +43,7 @@ class Pool:
         self.jobs = min(jobs or cores(), _MOST)
         self._tuning = tuning or WorkerTuning.default
         self._counter = Counter()  # of what is done in this process
+        self._tickets = 0
         self._workers: Workers | None = None
         self._table: FileTable | None = None
         if executor is not None:
@@ -55,6 +56,11 @@ class Pool:
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         self.stop(abort=kind is not None)
+
+    @property
+    def width(self) -> int:
+        """Return how many batches are worked on at one time: 1 in this process, of an executor's a guess."""
+        return self._workers.max_in_flight // self._tuning.ahead if self._workers is not None else 1
 
     @property
     def has_workers(self) -> bool:
@@ -120,6 +126,16 @@ class Pool:
     def counted(self) -> int:
         """Return the bytes counted so far, here and by workers."""
         return self._counter.done + (self._workers.counted() if self._workers is not None else 0)
+
+    def ticket(self) -> int:
+        """Return a number by which one piece of work can be withdrawn; no other has it while the pool lasts."""
+        self._tickets += 1
+        return self._tickets
+
+    def withdraw(self, ticket: int) -> None:
+        """Let whoever does a piece of work break it off, who asks `counters.is_withdrawn`.  Its batch comes back."""
+        if self._workers is not None:
+            self._workers.withdraw(ticket)
 
     def stop(self, *, abort: bool = False) -> None:
         """End the workers; `abort` breaks off what they are doing."""

@@ -58,7 +58,7 @@ def _begin(slots: Any, numbers: Any) -> None:
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     with numbers.get_lock():
         numbers.value += 1
-        counters.join(slots, 1 + (numbers.value - 1) % (len(slots) - 1))
+        counters.join(slots, counters.FIRST + (numbers.value - 1) % (len(slots) - counters.FIRST))
     threading.Thread(target=_end_with_parent, daemon=True).start()
 
 
@@ -114,7 +114,7 @@ class Processes:
                 self._inherited = inherited.announce(self._table)
             # Ctrl-C between a worker's birth and `_begin` would print a traceback of the worker's
             masked = _block_interrupts()
-            self._slots = context.RawArray("Q", self._count + 1) if self._slots is None else self._slots
+            self._slots = self._slots or context.RawArray("Q", counters.FIRST + self._count)
             self._executor = ProcessPoolExecutor(self._count, context, _begin, (self._slots, context.Value("i", 0)))
             with contextlib.suppress(OSError):  # no process could be started: each batch tries again
                 self._executor.submit(_nothing)
@@ -144,7 +144,11 @@ class Processes:
 
     def counted(self) -> int:
         """Return what the workers have counted so far."""
-        return sum(self._slots[1:])
+        return sum(self._slots[counters.FIRST :])
+
+    def withdraw(self, ticket: int) -> None:
+        """Let the worker that does a piece of work know that it is not wanted any more."""
+        counters.withdraw(self._slots, ticket)
 
     def stop(self, *, abort: bool) -> None:
         """End the processes; `abort` breaks off what they are doing."""
