@@ -21,7 +21,7 @@ class Reader(Protocol):
     def window(self, offset: int, length: int) -> Window | None:
         """Return the bytes at `offset`, valid until the next call; None where the file ends before.
 
-        Offsets rise from call to call by the length of the one before, and are multiples of `GRANULARITY`.
+        After the first call, offsets rise by the length of the call before; they are multiples of `GRANULARITY`.
         """
 
     def close(self) -> None:
@@ -69,9 +69,13 @@ class PlainReader:
     def __init__(self, descriptor: int, *, closes: bool = True) -> None:
         self._file = io.FileIO(descriptor, closefd=closes)
         self._buffer = bytearray()
+        self._position = 0
 
-    def window(self, offset: int, length: int) -> Window | None:  # noqa: ARG002 - windows come in order
-        """Return the next `length` bytes, or None where the file ends before."""
+    def window(self, offset: int, length: int) -> Window | None:
+        """Return the bytes at `offset`, or None where the file ends before."""
+        if offset != self._position:  # never in a pipe, which is read from its beginning
+            self._file.seek(offset)
+        self._position = offset + length
         if len(self._buffer) < length:
             self._buffer = bytearray(length)
         view = memoryview(self._buffer)[:length]
