@@ -47,6 +47,8 @@ LOW = Tuning(
     open_files=3,
     window=4096,
     step=1000,
+    share=5000,
+    share_bytes=(2000, 8192),
     granularity=GRANULARITY if sys.platform == "win32" else 4096,  # of which maps begin at a multiple
     batch=(20_000, 20_000, 20_000),
     opening=3000,

@@ -4,10 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import overload
+from typing import NamedTuple, overload
 
 from dedupe.files.classes import Classes
 from dedupe.result import Problem
+
+
+class Span(NamedTuple):
+    """What is done at once of a set that several workers share: a range of its files, or one file hashed whole."""
+
+    begin: int  # bytes from the beginning of each file; a multiple of what maps begin at
+    end: int
+    classes: Sequence[int]  # how many of the members, in their order, were equal so far: only they are compared
+    hashed: frozenset[int] = frozenset()  # positions of members that somebody hashes and counts as read
+    ticket: int = 0  # by which hashing may be withdrawn; 0 where files are only compared
+    counted: int = 0  # bytes at the beginning of what is hashed that count as read already
 
 
 @dataclass(slots=True)
@@ -20,6 +31,7 @@ class CandidateSet:
     stats: Sequence[tuple[int, ...]]  # `FileStat` as the walk saw them, or plain tuples of the same
     needs_digest: bool = False  # others may join them by digest: each is read to its end, also when alone
     may_mmap: bool = True  # their file system may be mapped
+    span: Span | None = None  # None for all at once
 
 
 class CandidateBatch(Sequence[CandidateSet]):
@@ -74,6 +86,28 @@ class CandidateBatch(Sequence[CandidateSet]):
 
     def __getitem__(self, n: int | slice) -> CandidateSet | Sequence[CandidateSet]:
         return list(self)[n]
+
+
+class SpanBatch(CandidateBatch):
+    """A part of the work on one set, which tells nothing by itself but what it says of its range.
+
+    Args:
+        key: the set's, among those that are shared.
+        span: what is done.
+        batch: the one set, with the members that it is done with.
+    """
+
+    __slots__ = ("key", "span")
+
+    def __init__(self, key: int, span: Span, batch: CandidateBatch) -> None:
+        super().__init__(batch._members, batch._paths, batch._stats, batch._sets)
+        self.key = key
+        self.span = span
+
+    def __iter__(self) -> Iterator[CandidateSet]:
+        for s in super().__iter__():
+            s.span = self.span
+            yield s
 
 
 @dataclass(slots=True)

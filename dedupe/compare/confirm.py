@@ -7,82 +7,33 @@ class; only the first file of a class is hashed.  A file alone in its class is n
 from __future__ import annotations
 
 import time
+from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from itertools import accumulate
+from typing import NamedTuple
 
 import xxhash
 
-from dedupe.compare.candidates import CandidateSet, ConfirmResult
+from dedupe.compare.candidates import CandidateSet, ConfirmResult, Span
 from dedupe.compare.divergence import divergence_at
 from dedupe.compare.method import Method
+from dedupe.compare.open_file import OpenFile
 from dedupe.compare.tuning import MEASURED, Tuning
 from dedupe.digests.base import Hasher
 from dedupe.result import Problem, ProblemKind, Proof
 from dedupe.storage import file_stat, problems
 from dedupe.storage.opener import Opener
-from dedupe.storage.readers import Reader, Window, reader
+from dedupe.storage.readers import reader
 from dedupe.workers import counters
-
-if TYPE_CHECKING:
-    from dedupe.digests.memory import Pinned
-
-
-@dataclass(slots=True, eq=False)
-class _Open:
-    """A file that is being read."""
-
-    position: int  # in the set
-    descriptor: int
-    reader: Reader
-    window: Window | None = None
-    pinned: Pinned | None = None
-
-    def advance(self, offset: int, length: int) -> None:
-        """Move on to the next window."""
-        from dedupe.digests.memory import Pinned  # brings ctypes, which small files and remembered ones need not
-
-        self.release()
-        self.window = self.reader.window(offset, length)
-        if self.window is None:
-            raise EOFError
-        self.pinned = Pinned(self.window)
-
-    def address(self) -> int:
-        """Return where the current window lies."""
-        assert self.pinned is not None
-        return self.pinned.address
-
-    def feed(self, hasher: Hasher, at: int, length: int) -> None:
-        """Hash a part of the current window where it lies."""
-        assert self.window is not None
-        with memoryview(self.window) as whole, whole[at : at + length] as part:
-            hasher.update(part)
-
-    def divergence_at(self, offset: int, at: int, length: int) -> bytes:
-        """Return the divergence at a part of the window, which begins at `offset` in the file."""
-        assert self.window is not None
-        with memoryview(self.window) as whole, whole[at : at + length] as part:
-            return divergence_at(offset + at, part)
-
-    def release(self) -> None:
-        """Let go of the window, which nothing may refer to when its map is closed."""
-        if self.pinned is not None:
-            self.pinned.close()
-        self.pinned = self.window = None
-
-    def close(self) -> None:
-        """Let go of the window and close the file."""
-        self.release()
-        self.reader.close()
 
 
 @dataclass(slots=True)
 class _Class:
     """Files that were equal so far, and the digest of what they share."""
 
-    files: list[_Open]
+    files: list[OpenFile]
     hasher: Hasher | None
     divergences: bytes = b""  # of where others were different
 
@@ -175,12 +126,12 @@ class Confirmer(NamedTuple):
 
     def _open(
         self, s: CandidateSet, positions: Sequence[int], bad: dict[int, Problem], stack: ExitStack, *, may_mmap: bool
-    ) -> list[_Open]:
+    ) -> list[OpenFile]:
         files = []
         for i in positions:
             try:
                 descriptor = self.opener.open(s.paths[i])
-                file = _Open(i, descriptor, reader(descriptor, may_mmap=may_mmap))
+                file = OpenFile(i, descriptor, reader(descriptor, may_mmap=may_mmap))
                 stack.callback(file.close)
                 if not file_stat.is_unchanged(s.stats[i], file_stat.of_descriptor(descriptor)):
                     bad[i] = problems.of_kind(s.paths[i], ProblemKind.CHANGED)
@@ -190,15 +141,17 @@ class Confirmer(NamedTuple):
         return files
 
     def _in_step(
-        self, s: CandidateSet, files: list[_Open], bad: dict[int, Problem], result: ConfirmResult
+        self, s: CandidateSet, files: list[OpenFile], bad: dict[int, Problem], result: ConfirmResult
     ) -> list[_Class]:
         """Read all files in step and return the classes left at the end; stop early once a file fails."""
         tuning = self.tuning
-        classes = [_Class(files, self.method.hasher(s.size, needs_digest=s.needs_digest))]
+        span = s.span or Span(0, s.size, (len(s.paths),))
+        hasher = self.method.hasher(s.size, needs_digest=s.needs_digest) if span.ticket or not s.span else None
+        classes = [_Class(part, hasher) for part in _equal_so_far(files, span.classes)]
         most = min(tuning.window, tuning.windows // len(files))
         window = max(tuning.granularity, most // tuning.granularity * tuning.granularity)
-        for offset in range(0, s.size, window):
-            length = min(window, s.size - offset)
+        for offset in range(span.begin, span.end, window):
+            length = min(window, span.end - offset)
             for file in (f for c in classes for f in c.files):
                 try:
                     file.advance(offset, length)
@@ -210,7 +163,8 @@ class Confirmer(NamedTuple):
                 return []
             for at in range(0, length, tuning.step):
                 step = min(tuning.step, length - at)
-                count = step * sum(len(c.files) for c in classes)
+                counted = sum(len(c.files) - (c.files[0].position in span.hashed) for c in classes)
+                count = counted * max(0, min(step, offset + at + step - span.counted))
                 parts = [part for c in classes for part in _split(c, offset, at, step)]
                 classes = [c for c in parts if len(c.files) > 1 or s.needs_digest]
                 dropped = [c for c in parts if len(c.files) == 1 and not s.needs_digest]
@@ -223,13 +177,15 @@ class Confirmer(NamedTuple):
                 for c in dropped:
                     result.apart.append((c.divergences, [s.members[c.files[0].position]]))
                     c.files[0].close()
+                if span.ticket and counters.is_withdrawn(span.ticket):
+                    return []
                 if bad:  # what the changed file was compared with proves nothing: it may have stood for others
                     return []
             if not classes:
                 break
         return classes
 
-    def _look_again(self, s: CandidateSet, files: Sequence[_Open], bad: dict[int, Problem]) -> None:
+    def _look_again(self, s: CandidateSet, files: Sequence[OpenFile], bad: dict[int, Problem]) -> None:
         """Find the files that changed while they were read."""
         for file in files:
             if not file_stat.is_unchanged(s.stats[file.position], file_stat.of_descriptor(file.descriptor)):
@@ -239,6 +195,15 @@ class Confirmer(NamedTuple):
 def _proof(members: Sequence[int]) -> Proof:
     """Return how the members of a class are proven: a file alone is known by its digest only."""
     return Proof.COMPARED if len(members) > 1 else Proof.HASHED
+
+
+def _equal_so_far(files: Sequence[OpenFile], counts: Sequence[int]) -> list[list[OpenFile]]:
+    """Return the files that are left of each class, given how many members each had, in their order."""
+    ends = list(accumulate(counts))
+    parts: list[list[OpenFile]] = [[] for _ in ends]
+    for file in files:
+        parts[bisect_right(ends, file.position)].append(file)
+    return [part for part in parts if part]
 
 
 def _split(c: _Class, offset: int, at: int, length: int) -> list[_Class]:

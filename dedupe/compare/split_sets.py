@@ -81,6 +81,23 @@ class SetSplitter:
             self.remembered.extend(members)
         return left
 
+    def is_undivided(self, members: Sequence[int]) -> bool:
+        """Return whether a set is confirmed by comparing all its files, and joined with nothing by digest."""
+        known = self._digests.get_all(members) if self._digests else ()
+        return len(members) <= self._most(members) and not any(known)
+
+    def _most(self, members: Sequence[int]) -> int:
+        """Return how many files of a set are compared at once."""
+        size, tuning = self._table.size[members[0]], self._tuning
+        fit = max(2, min(tuning.part_files, tuning.part_bytes // max(size, 1)))
+        return fit if size <= tuning.small else tuning.open_files
+
+    def batch_of(self, members: Sequence[int], *, needs_digest: bool = False) -> CandidateBatch:
+        """Return some files of one size as a batch of one set, whatever is remembered of them."""
+        size = self._table.size[members[0]]
+        part = (size, len(members), needs_digest, size > self._tuning.small and self._may_map(members))
+        return self._batch(array("I", members), [part])
+
     def batches(self, sets: Iterable[Sequence[int]]) -> Iterator[CandidateBatch]:
         """Yield batches of about equal cost; sets whose digests are all remembered, but not all the same, need none.
 
@@ -117,9 +134,7 @@ class SetSplitter:
         known = [(d, i) for d, i in zip(digests, members, strict=False) if d is not None]
         remembered = {i for _, i in known}
         unknown = [i for i in members if i not in remembered] if known else members
-        size, tuning = self._table.size[members[0]], self._tuning
-        fit = max(2, min(tuning.part_files, tuning.part_bytes // max(size, 1)))
-        most = fit if size <= tuning.small else tuning.open_files
+        most = self._most(members)
         if not known and len(members) <= most:
             return ((members, False),)
         parts = [unknown[first : first + most] for first in range(0, len(unknown), most)]

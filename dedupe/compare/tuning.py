@@ -25,6 +25,8 @@ class Tuning(NamedTuple):
     open_files: int = 48  # at one time in a worker
     window: int = 8 << 20  # bytes read or mapped of a file at a time, at most
     windows: int = 64 << 20  # bytes of all windows of a set together, at most
+    share: int = 64 << 20  # bytes of a set from which it may be shared out by ranges
+    share_bytes: tuple[int, int] = (16 << 20, 128 << 20)  # of all files in one range: least, most; some milliseconds
     step: int = 1 << 20  # bytes compared and hashed at a time, so that a first file's are still in the core's cache
     granularity: int = GRANULARITY  # bytes of which the size of a window is a multiple
 

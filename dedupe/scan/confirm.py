@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from dedupe.compare.candidates import ConfirmResult
 from dedupe.compare.divergence import split_by_divergence
 from dedupe.compare.fingerprint import Batch, Fingerprinter
+from dedupe.compare.shared_sets import SetSharer
 from dedupe.compare.split_sets import SetSplitter
 from dedupe.digests.base import BackendChoice
 from dedupe.files.classes import Classes
@@ -57,14 +58,16 @@ def confirm(session: Session, table: FileTable, sets: Sets, known: Known) -> Con
     with session.phase("confirm", total, in_bytes=True):
         session.pool.prepare(size=total)
         begun, max_in_flight = session.pool.counted(), schedule.max_in_flight(table)
-        while pending:
+        sharer = SetSharer(table, method, splitter, session.pool, session.tuning, alone=max_in_flight == 1)
+        while pending or sharer.is_waiting:
             task = _confirmer(session, method)
-            batches = splitter.batches(schedule.in_order(table, pending, itemgetter(0)))
-            for batch, result in session.pool.run(
+            batches = sharer.batches(schedule.in_order(table, pending, itemgetter(0)))
+            for batch, part in session.pool.run(
                 task, batches, max_in_flight=max_in_flight, tick=lambda count: session.tick(count - begun)
             ):
-                _take(session, table, known, result, found)
-                splitter.take(batch, result)
+                for whole, result in sharer.take(batch, part):
+                    _take(session, table, known, result, found)
+                    splitter.take(whole, result)
             pending, splitter.again = splitter.again, []
     found.classes, found.remembered = splitter.done, splitter.remembered
     return found

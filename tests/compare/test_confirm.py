@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
-from dedupe.compare import confirm
 from dedupe.compare.candidates import CandidateSet, ConfirmResult
 from dedupe.compare.confirm import Confirmer
 from dedupe.compare.method import Method
+from dedupe.compare.open_file import OpenFile
 from dedupe.compare.tuning import Tuning
 from dedupe.digests import memory
 from dedupe.result import ProblemKind
@@ -123,13 +123,13 @@ def test_one_digest_is_computed_for_each_class(
 ) -> None:
     """Thirty equal files are hashed once: the others are compared."""
     fed = []
-    real = confirm._Open.feed
+    real = OpenFile.feed
 
     def counted(file: Any, hasher: Any, at: int, length: int) -> None:
         fed.append(length)
         real(file, hasher, at, length)
 
-    monkeypatch.setattr(confirm._Open, "feed", counted)
+    monkeypatch.setattr(OpenFile, "feed", counted)
     confirmed(candidates(made(tmp_path, contents(1, SIZE, [0]) * 30)), may_mmap=may_mmap)
     assert sum(fed) == SIZE
 
