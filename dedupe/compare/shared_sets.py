@@ -78,6 +78,13 @@ class _SharedSet:
         self.classes = [[i for i in c if i not in problems] for c in self.classes]
         self.classes = [c for c in self.classes if len(c) > 1]
 
+    def end_hashing(self, ticket: int, result: ConfirmResult) -> None:
+        """Take the digest of a file, if it could be read and was not withdrawn."""
+        self.tickets = {i: each for i, each in self.tickets.items() if each != ticket}
+        for digest, (i,) in result.classes:
+            assert digest is not None
+            self.digests[i] = digest
+
     def refine(self, result: ConfirmResult) -> None:
         """Part the files that differ in a range."""
         part_of = {i: n for n, (_, members) in enumerate(result.classes) for i in members}
@@ -209,9 +216,7 @@ class SetSharer:
             shared.fail({member_of[p.path]: p for p in result.problems})
         if batch.span.ticket:
             self._hashing -= 1
-            for digest, (i,) in result.classes:
-                assert digest is not None
-                shared.digests[i] = digest
+            shared.end_hashing(batch.span.ticket, result)
         else:
             shared.refine(result)
         for ticket in shared.unwanted():

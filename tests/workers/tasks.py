@@ -120,3 +120,16 @@ def tree(folder: Path) -> Path:
     for n in range(40):
         write(folder / str(n % 7) / f"{n}.bin", bytes([n % 5]) * (500 + n % 3 * 3000))
     return folder
+
+
+@dataclass(frozen=True)
+class UntilWithdrawn:
+    """Goes on until its batch, a ticket, is withdrawn, and returns whether it was."""
+
+    def __call__(self, batch: int) -> bool:
+        """Wait for it, with all the patience that a busy machine needs; not at all for what nobody withdraws."""
+        return wait_for(lambda: counters.is_withdrawn(batch), 30 if batch else 0)
+
+    def lost(self, _: int) -> bool:
+        """Return what cannot have been withdrawn."""
+        return False

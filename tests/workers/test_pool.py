@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from dedupe.workers.cores import cores
 from dedupe.workers.pool import Pool
 from dedupe.workers.tuning import WorkerTuning
-from tests.workers.tasks import Task, forks, posix
+from tests.workers.tasks import Task, UntilWithdrawn, forks, posix
 
 
 def test_one_job_works_in_this_process_without_maps() -> None:
@@ -41,3 +43,36 @@ def test_jobs_are_bounded() -> None:
     assert Pool(1000).jobs == 60
     assert 1 <= Pool().jobs <= 60
     assert cores() >= 1
+
+
+def withdrawn(workers: Pool) -> dict[int, bool]:
+    """Return of two pieces of work, and of one without a ticket, which was withdrawn while it was done."""
+    mine = [workers.ticket() for _ in range(2)]
+
+    def batches() -> Iterator[int]:
+        yield mine[0]
+        yield mine[1]
+        workers.withdraw(mine[1])
+        workers.withdraw(mine[0])
+        yield 0
+
+    return {mine.index(batch) if batch else -1: was for batch, was in workers.run(UntilWithdrawn(), batches())}
+
+
+@forks
+def test_one_piece_of_work_is_withdrawn_and_no_other() -> None:
+    """Processes and threads hear while they work that it is not wanted any more, each time by a number of its own."""
+    with Pool(2, tuning=WorkerTuning(warm_files=1)) as processes:
+        processes.prepare(files=1)
+        for _ in range(2):
+            assert withdrawn(processes) == {0: True, 1: True, -1: False}
+    with ThreadPoolExecutor(2) as threads, Pool(executor=threads) as workers:
+        assert withdrawn(workers) == {0: True, 1: True, -1: False}
+
+
+def test_width_is_how_many_work_at_one_time() -> None:
+    """In this process that is one batch, whatever `jobs` says; elsewhere as many as there are workers."""
+    with Pool(3) as here:
+        assert here.width == 1
+    with ThreadPoolExecutor(5) as threads, Pool(executor=threads) as workers:
+        assert workers.width == 5
