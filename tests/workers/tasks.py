@@ -124,12 +124,13 @@ def tree(folder: Path) -> Path:
 
 @dataclass(frozen=True)
 class UntilWithdrawn:
-    """Goes on until its batch, a ticket, is withdrawn, and returns whether it was."""
+    """Goes on until a ticket is withdrawn, for so many seconds at most, and returns whether it was."""
 
-    def __call__(self, batch: int) -> bool:
-        """Wait for it, with all the patience that a busy machine needs; not at all for what nobody withdraws."""
-        return wait_for(lambda: counters.is_withdrawn(batch), 30 if batch else 0)
+    def __call__(self, batch: tuple[int, float]) -> bool:
+        """Wait for it."""
+        ticket, seconds = batch
+        return wait_for(lambda: counters.is_withdrawn(ticket), seconds)
 
-    def lost(self, _: int) -> bool:
+    def lost(self, _: tuple[int, float]) -> bool:
         """Return what cannot have been withdrawn."""
         return False

@@ -45,18 +45,19 @@ def test_jobs_are_bounded() -> None:
     assert cores() >= 1
 
 
-def withdrawn(workers: Pool) -> dict[int, bool]:
-    """Return of two pieces of work, and of one without a ticket, which was withdrawn while it was done."""
-    mine = [workers.ticket() for _ in range(2)]
+def withdrawn(workers: Pool) -> list[bool]:
+    """Return of three pieces of work whether each was withdrawn while it was done; the last one never is."""
+    tickets = [workers.ticket() for _ in range(3)]
 
-    def batches() -> Iterator[int]:
-        yield mine[0]
-        yield mine[1]
-        workers.withdraw(mine[1])
-        workers.withdraw(mine[0])
-        yield 0
+    def batches() -> Iterator[tuple[int, float]]:
+        yield tickets[0], 30
+        yield tickets[1], 30
+        workers.withdraw(tickets[1])
+        workers.withdraw(tickets[0])
+        yield tickets[2], 0
 
-    return {mine.index(batch) if batch else -1: was for batch, was in workers.run(UntilWithdrawn(), batches())}
+    was = {ticket: was for (ticket, _), was in workers.run(UntilWithdrawn(), batches())}
+    return [was[ticket] for ticket in tickets]
 
 
 @forks
@@ -65,9 +66,9 @@ def test_one_piece_of_work_is_withdrawn_and_no_other() -> None:
     with Pool(2, tuning=WorkerTuning(warm_files=1)) as processes:
         processes.prepare(files=1)
         for _ in range(2):
-            assert withdrawn(processes) == {0: True, 1: True, -1: False}
+            assert withdrawn(processes) == [True, True, False]
     with ThreadPoolExecutor(2) as threads, Pool(executor=threads) as workers:
-        assert withdrawn(workers) == {0: True, 1: True, -1: False}
+        assert withdrawn(workers) == [True, True, False]
 
 
 def test_width_is_how_many_work_at_one_time() -> None:
