@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from itertools import takewhile
 
 from dedupe.compare.candidates import CandidateBatch, ConfirmResult, Span, SpanBatch
+from dedupe.compare.fair_share import shared_ones
 from dedupe.compare.method import Method
 from dedupe.compare.split_sets import SetSplitter
 from dedupe.compare.tuning import MEASURED, Tuning
@@ -160,21 +161,25 @@ class SetSharer:
 
     def _of_all(self, sets: Sequence[Sequence[int]]) -> Iterator[CandidateBatch]:
         head = list(takewhile(self._is_large, sets)) if self._workers > 1 else []
-        left = sum(map(self._cost, sets)) if head else 0
-        for members in head:
-            # A set that takes longer than its share of what is left would leave workers without any.
-            if self._cost(members) * self._workers >= left and self._splitter.is_undivided(members):
+        total = sum(map(self._cost, sets)) if head else 0
+        costs = [(self._cost(s), self._hashing_cost(s)) for s in head]
+        for members, is_shared in zip(head, shared_ones(costs, total, self._workers), strict=True):
+            if is_shared and self._splitter.is_undivided(members):
                 yield from self._ranges(members)
             else:
                 yield from self._splitter.batches([members])
-            left -= self._cost(members)
         yield from self._splitter.batches(sets[len(head) :])
 
-    def _cost(self, members: Sequence[int]) -> int:
-        return self._table.size[members[0]] * len(members)
-
     def _is_large(self, members: Sequence[int]) -> bool:
-        return self._cost(members) >= self._tuning.share and self._table.size[members[0]] > self._tuning.small
+        size = self._table.size[members[0]]
+        return size > self._tuning.small and size * len(members) >= self._tuning.share
+
+    def _cost(self, members: Sequence[int]) -> int:
+        """Return what a set costs, in bytes compared."""
+        return self._table.size[members[0]] * len(members) + self._hashing_cost(members)
+
+    def _hashing_cost(self, members: Sequence[int]) -> int:
+        return self._table.size[members[0]] * self._tuning.hashing if self._has_digest else 0
 
     def _ranges(self, members: Sequence[int]) -> Iterator[CandidateBatch]:
         """Yield the ranges of a set as they are wanted, each with what may still be equal."""

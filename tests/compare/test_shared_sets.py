@@ -190,25 +190,25 @@ def test_a_file_that_changes_between_any_two_pieces_is_in_no_class(
         data = contents(2, SIZE, [3 * GRAIN])
         folder = tmp_path_factory.mktemp("set")
         paths = [write(folder / str(n), data[kind]) for n, kind in enumerate(kinds)]
-        changed = set()
+        changed: dict[int, int] = {}
 
         def before(done: int) -> None:
             for i, (deed, when) in happens.items():
                 if i < len(paths) and when == done:
                     deed(paths[i])
-                    changed.add(i)
+                    changed[i] = when
 
         work = Work(pool, paths, mode, order, before=before).do([range(len(paths))])
-        together = {frozenset(members) for _, members in work.classes}
-        # one that had dropped out before it changed, or lost the last file equal to it, is read no more, nor told
-        told = {int(name) for name in work.problems}
-        assert told <= changed
+        read = [{i for s in piece for i in s.members} for piece in work.pieces]
+        seen = {i for i, when in changed.items() if any(i in members for members in read[when:])}
+        assert {int(name) for name in work.problems} == seen
+        together = [set(members) for _, members in work.classes]
         for members in together:
-            assert not members & changed
+            assert not members & seen
             assert len({kinds[i] for i in members}) == 1
         for kind in range(2):
-            stayed = frozenset(i for i, k in enumerate(kinds) if k == kind and i not in changed)
-            assert len(stayed) < 2 or stayed in together
+            stayed = {i for i, k in enumerate(kinds) if k == kind and i not in changed}
+            assert len(stayed) < 2 or any(stayed <= members for members in together)
         for digest, members in work.classes:
             assert digest == (hashlib.sha256(data[kinds[members[0]]]).digest() if mode == "sha256" else None)
 
@@ -276,12 +276,14 @@ def shared(pool: Pool, folder: Path, sizes: Sequence[int], **how: bool) -> set[i
 
 
 def test_only_what_would_leave_workers_idle_is_shared(tmp_path: Path, pool: Pool) -> None:
-    """Of equal sets, those before the last ones are whole; small ones always are, and all where one reader reads."""
+    """Sets that three workers have in equal parts are whole; one too many is not, nor one that outweighs the others."""
     large = [4 * GRAIN] * 6
-    assert shared(pool, tmp_path / "equal", large) == {3, 4, 5}
-    assert shared(pool, tmp_path / "one", [40 * GRAIN, *large[:3]]) == {0, 1, 2, 3}
+    assert shared(pool, tmp_path / "equal", large) == set()
+    assert shared(pool, tmp_path / "more", large[:4]) == {3}
+    assert shared(pool, tmp_path / "two", large[:2]) == {0, 1}
+    assert shared(pool, tmp_path / "one", [40 * GRAIN, *large]) == {0}
     assert shared(pool, tmp_path / "small", [900, 900]) == set()
-    assert shared(pool, tmp_path / "alone", large, alone=True) == set()
+    assert shared(pool, tmp_path / "alone", large[:2], alone=True) == set()
 
 
 def test_what_may_be_joined_by_digest_is_not_shared(tmp_path: Path, pool: Pool) -> None:
