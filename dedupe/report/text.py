@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
+from typing import TYPE_CHECKING
 
-from dedupe.folders.compare import compare_folders
 from dedupe.report.base import Style
-from dedupe.report.redundant import Keepers, keepers_of
 from dedupe.report.units import binary_size, counted, percent
 from dedupe.result import Group, NameKind, Problem, Proof, ScanResult, SkipReason
 from dedupe.storage import display
+
+if TYPE_CHECKING:
+    from dedupe.report.redundant import Keepers
 
 _FIRST_PROBLEMS = 5
 BOLD, DIM, YELLOW, _PLAIN = "\x1b[1m", "\x1b[2m", "\x1b[33m", "\x1b[0m"
@@ -40,7 +42,11 @@ _KINDS = {
 
 def render(result: ScanResult, style: Style) -> Iterator[bytes]:
     """Yield the groups, most reclaimable first, then the totals; each piece is whole lines."""
-    keepers = keepers_of(result, style) if style.redundant else None
+    keepers = None
+    if style.redundant:
+        from dedupe.report.redundant import keepers_of  # most reports name all files of each group
+
+        keepers = keepers_of(result, style)
     for group in result.groups:
         yield as_lines(_group(group, result.roots, style) if keepers is None else _redundant(group, keepers, style))
     if keepers:
@@ -111,6 +117,8 @@ def _folders(result: ScanResult, style: Style) -> Iterator[str]:
     if not result.folders:
         yield from ("Folders were not compared: this result does not say what else they hold.", "")
         return
+    from dedupe.folders.compare import compare_folders  # few reports are of folders
+
     found = compare_folders(result)
     yield painted(f"Identical folders: {counted(len(found.identical), 'set')}", BOLD, style)
     for same in found.identical:

@@ -86,6 +86,18 @@ def test_a_small_scan_brings_only_what_it_uses(tmp_path: Path, *, again: bool) -
     }
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows needs more: its streams, paths and files")
+def test_a_plain_report_brings_nothing_that_only_others_need(tmp_path: Path) -> None:
+    """What is redundant, and how folders compare, is loaded where it is asked for."""
+    for name in "ab":
+        write(tmp_path / "tree" / name, b"same")
+    dear = {"dedupe.report.redundant", "dedupe.folders.compare", "dedupe.storage.lasting"}
+    command = ("scan", tmp_path / "tree", "--no-cache", "--format", "text")
+    assert not imported(*command) & dear
+    assert imported(*command, "--folders") & dear == {"dedupe.folders.compare"}
+    assert "dedupe.report.redundant" in imported(*command, "--redundant")
+
+
 def test_workers_that_cannot_be_forked_import_no_command_line() -> None:
     """They import the module that the program began with: it brings neither typer nor anything else of ours."""
     program = "import sys, dedupe.__main__; print(*(m for m in sys.modules if m.startswith(('typer', 'dedupe.'))))"
