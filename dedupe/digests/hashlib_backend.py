@@ -45,7 +45,7 @@ class HashlibBackend:
         self._makers: dict[str, Callable[..., Hasher]] = {
             name: getattr(hashlib, name) for name in _NAMES if hasattr(hashlib, name)
         }
-        for name in hashlib.algorithms_available.intersection(_OF_OPENSSL):
+        for name in set(hashlib.algorithms_available).intersection(_OF_OPENSSL):
             self._makers[name] = functools.partial(hashlib.new, name)
         self.algorithms = frozenset(self._makers)
         for size in range(1, 64):
