@@ -142,7 +142,7 @@ def _parsed(source: str, algorithm: str | None, telling: Telling) -> Sums | None
     except OSError as error:
         console.say(f"dedupe: {name}: {error.strerror}")
         return None
-    if telling.warn:
+    if telling.warn and not telling.status:
         for number in sums.malformed:
             console.say(f"dedupe: {name}: {number}: improperly formatted checksum line")
     if not sums.entries:

@@ -236,7 +236,9 @@ def test_files_are_read_unless_asked_otherwise(folder: Path, monkeypatch: pytest
     Path("../sums").write_bytes(line)
     assert [reads("x"), reads("x")] == [(line, True)] * 2
     assert reads("--cached", "x") == (line, False)
-    assert reads("--check", "../sums") == (b"x: OK\n", True)
+    for looking in (["--check", "../sums"], ["--audit", "../sums", "x"]):
+        assert reads(*looking) == (b"x: OK\n", True)
+        assert reads("--cached", *looking) == (b"x: OK\n", False)
 
 
 def test_runs_as_a_program(folder: Path) -> None:
