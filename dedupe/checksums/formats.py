@@ -3,78 +3,25 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Callable
 
+from dedupe.checksums import algorithms, sfv
+from dedupe.checksums.entry import Entry, Sums
+from dedupe.checksums.hashdeep import MAGIC as HASHDEEP
+from dedupe.checksums.hashdeep import Reader as HashdeepReader
 from dedupe.storage.byte_order import as_utf8
-
-# How lists call the algorithms, and how many bytes their digests have
-TAGS = {
-    "md5": "MD5",
-    "sha1": "SHA1",
-    "sha256": "SHA256",
-    "sha384": "SHA384",
-    "sha512": "SHA512",
-    "sha3_256": "SHA3-256",
-    "blake2b": "BLAKE2b",
-    "blake2s": "BLAKE2s",
-    "blake3": "BLAKE3",
-    "xxh32": "XXH32",
-    "xxh64": "XXH64",
-    "xxh3_64": "XXH3",
-    "xxh3": "XXH128",
-}
-SIZES = {
-    "md5": 16,
-    "sha1": 20,
-    "sha256": 32,
-    "sha384": 48,
-    "sha512": 64,
-    "sha3_256": 32,
-    "blake2b": 64,
-    "blake2s": 32,
-    "blake3": 32,
-    "xxh32": 4,
-    "xxh64": 8,
-    "xxh3_64": 8,
-    "xxh3": 16,
-}
-# An untagged line of this many digest bytes was made by one of these; others need --algorithm
-_BY_SIZE = {16: ("md5",), 20: ("sha1",), 32: ("sha256",), 48: ("sha384",), 64: ("sha512", "blake2b")}
-# OpenSSL and cksum call the SHA-2 family by another name
-_BY_TAG = {tag.upper(): name for name, tag in TAGS.items()} | {
-    "SHA2-256": "sha256",
-    "SHA2-384": "sha384",
-    "SHA2-512": "sha512",
-    "BLAKE2B512": "blake2b",
-    "BLAKE2S256": "blake2s",
-}
 
 _ESCAPES = {b"\\": b"\\\\", b"\n": b"\\n", b"\r": b"\\r"}
 _MEANINGS = {b"\\\\": b"\\", b"\\n": b"\n", b"\\r": b"\r"}
 _UNSAFE = re.compile(rb"[\\\n\r]")
 _ESCAPED = re.compile(rb"\\.?", re.DOTALL)
 # Two spaces, or a space and a star for "binary"; a single space is the reversed form of BSD
-_PLAIN = re.compile(rb"[ \t]*(?P<escaped>\\?)(?P<digest>[0-9A-Fa-f]+)[ \t][ *]?(?P<path>.+)", re.DOTALL)
-_TAGGED = re.compile(
-    rb"[ \t]*(?P<escaped>\\?)(?P<tag>[0-9A-Za-z_-]+) ?\((?P<path>.+)\)[ \t]*=[ \t]*(?P<digest>[0-9A-Fa-f]+)", re.DOTALL
+_PLAIN = re.compile(
+    rb"[ \t]*(?P<escaped>\\?)(?P<xxh3>(?:XXH3_)?)(?P<digest>[0-9A-Fa-f]+)[ \t][ *]?(?P<path>.+)", re.DOTALL
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """One line of a list: a file, and the digest that it had."""
-
-    path: bytes
-    digest: bytes
-    algorithms: tuple[str, ...]  # one, or those that the digest's length leaves open
-
-
-@dataclass(frozen=True, slots=True)
-class Sums:
-    """A list: its entries in order, and the numbers of lines (from 1) that are neither entry, comment nor empty."""
-
-    entries: tuple[Entry, ...]
-    malformed: tuple[int, ...]
+_TAGGED = re.compile(
+    rb"[ \t]*(?P<escaped>\\?)(?P<tag>[0-9A-Za-z_/-]+) ?\((?P<path>.+)\)[ \t]*=[ \t]*(?P<digest>[0-9A-Fa-f]+)", re.DOTALL
+)
 
 
 def escaped(path: bytes) -> tuple[bytes, bytes]:
@@ -86,31 +33,61 @@ def escaped(path: bytes) -> tuple[bytes, bytes]:
     return (b"" if safe == path else b"\\"), safe
 
 
-def line(path: bytes, digest: bytes, algorithm: str, *, tag: bool = False) -> bytes:
-    """Return the line of a list for a file, with its end; with `tag`, in the style of BSD."""
+def line(path: bytes, digest: bytes, algorithm: str, *, tag: bool = False, binary: bool = False) -> bytes:
+    """Return the line of a list for a file, without its end.
+
+    Args:
+        path: as the user wrote it.
+        digest: of all its bytes.
+        algorithm: of the digest.
+        tag: write it in the style of BSD, which names the algorithm.
+        binary: mark it as read byte by byte, as all files are; lines with a tag have no such mark.
+    """
     mark, name = escaped(path)
+    return mark + bare_line(name, digest, algorithm, tag=tag, binary=binary)
+
+
+def bare_line(path: bytes, digest: bytes, algorithm: str, *, tag: bool = False, binary: bool = False) -> bytes:
+    """Return the line of a list whose lines end in NUL, where paths need no escapes; see `line`."""
     value = digest.hex().encode()
     if tag:
-        return b"%b%b (%b) = %b\n" % (mark, TAGS[algorithm].encode(), name, value)
-    return b"%b%b  %b\n" % (mark, value, name)
+        return b"%b (%b) = %b" % (algorithms.tag(algorithm).encode(), path, value)
+    return b"%b %b%b" % (value, b"*" if binary else b" ", path)
 
 
 def parse(data: bytes, algorithm: str | None = None) -> Sums:
-    """Return what a list holds: of coreutils, shasum, BSD, OpenSSL or PowerShell, in UTF-8 or marked UTF-16.
+    """Return what a list holds, in UTF-8 or marked UTF-16.
 
-    With `algorithm`, only lines that may be of it count.
+    It may be of coreutils, shasum, xxhsum, BSD, OpenSSL, PowerShell, hashdeep, or SFV.  With `algorithm`, only lines
+    that may be of it count.
     """
     entries, malformed = [], []
-    for number, text in enumerate(as_utf8(data).split(b"\n"), 1):
-        text = text.removesuffix(b"\r")  # noqa: PLW2901 - the same line
-        if not text or text.startswith(b"#"):
+    lines = [text.removesuffix(b"\r") for text in as_utf8(data).split(b"\n")]
+    is_comment, read = _style(lines, algorithm)
+    for number, text in enumerate(lines, 1):
+        if not text or is_comment(text):
             continue
-        entry = _entry(text, algorithm)
-        if entry is None:
+        entry = read(text)
+        if entry is None or b"\0" in entry.path:
             malformed.append(number)
         else:
             entries.append(entry)
     return Sums(tuple(entries), tuple(malformed))
+
+
+def _style(
+    lines: list[bytes], algorithm: str | None
+) -> tuple[Callable[[bytes], bool], Callable[[bytes], Entry | None]]:
+    """Return what tells the comments of a list, and what reads its other lines, by what it begins with."""
+    told = [text for text in lines if text.strip() and not text.startswith(b"#")]
+    if told and told[0].startswith(HASHDEEP):
+        reader = HashdeepReader(algorithm)
+        return reader.is_comment, reader.entry
+    first = next((text for text in told if not text.startswith(b";")), b"")
+    is_sfv = sfv.entry(first) and (first is not told[0] or not (_TAGGED.fullmatch(first) or _PLAIN.fullmatch(first)))
+    if is_sfv and algorithm in (None, sfv.ALGORITHM):
+        return lambda text: text.startswith(b";"), sfv.entry
+    return lambda text: text.startswith(b"#"), lambda text: _entry(text, algorithm)
 
 
 def _entry(text: bytes, algorithm: str | None) -> Entry | None:
@@ -118,18 +95,24 @@ def _entry(text: bytes, algorithm: str | None) -> Entry | None:
     if found is None or len(found["digest"]) % 2:
         return None
     digest = bytes.fromhex(found["digest"].decode())
-    candidates = _BY_SIZE.get(len(digest), ())
     if "tag" in found.groupdict():
-        tagged = _BY_TAG.get(found["tag"].decode().upper())
-        candidates = (tagged,) if tagged and SIZES[tagged] == len(digest) else ()
-        if algorithm not in (None, tagged):
-            return None
-    elif algorithm is not None:
-        candidates = (algorithm,) if SIZES[algorithm] == len(digest) else ()
+        tag, reverse = found["tag"].decode(), found["tag"].upper().endswith(b"_LE")
+        candidates = _tagged(tag[:-3] if reverse else tag, len(digest), algorithm)
+        digest = digest[::-1] if reverse else digest  # xxhsum --little-endian
+    elif found["xxh3"]:
+        candidates = _tagged("XXH3", len(digest), algorithm)
+    else:
+        candidates = algorithms.of_size(len(digest), algorithm)
     path = _unescaped(found["path"]) if found["escaped"] else found["path"]
-    if not candidates or path is None or b"\0" in path:
-        return None
-    return Entry(path, digest, candidates)
+    return Entry(path, digest, candidates) if candidates and path is not None else None
+
+
+def _tagged(tag: str, length: int, named: str | None) -> tuple[str, ...]:
+    """Return the algorithm of a line that names it, if it is the one that the user named and its digest is whole."""
+    found = algorithms.of_tag(tag)
+    if found is None or algorithms.size(found) != length:
+        return ()
+    return (found,) if named is None or found == named or (named == "blake2b" and found.startswith(named)) else ()
 
 
 def _unescaped(path: bytes) -> bytes | None:

@@ -16,7 +16,7 @@ from typing import BinaryIO
 from dedupe.cache.store import open_cache
 from dedupe.compare.method import Method
 from dedupe.compare.tuning import MEASURED, Tuning
-from dedupe.config import ScanConfig
+from dedupe.config import AnyPath, ScanConfig
 from dedupe.files.table import FileTable
 from dedupe.progress import Progress
 from dedupe.result import Problem, ProblemKind, SkipReason
@@ -46,6 +46,7 @@ class Hashed:
     name: bytes
     digest: bytes | None = None
     problem: Problem | None = None
+    size: int = 0  # bytes that the digest is of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,14 +104,17 @@ class Hashing:
         """Sentences for the user, such as a cache that could not be used."""
         return self._session.cache.notes
 
-    def files_below(self, folder: bytes) -> tuple[list[bytes], list[Problem], dict[SkipReason, int]]:
+    def files_below(
+        self, folder: bytes, own_files: Sequence[AnyPath | int] = ()
+    ) -> tuple[list[bytes], list[Problem], dict[SkipReason, int]]:
         """Return the names of all files below a folder, sorted, and what could not or should not be listed.
 
-        Nothing but pseudo file systems is left out: a list of checksums is expected to be complete.
+        Nothing but pseudo file systems is left out, and `own_files`, which are paths or descriptors: a list of
+        checksums is expected to be complete.
         """
         root = absolute(folder)
         config = ScanConfig(roots=[root], min_size=0, trash=True)
-        found = walk(config, [root], self._session.pool, self._session.cache.files)
+        found = walk(config, [root], self._session.pool, (*self._session.cache.files, *own_files))
         prefix = len(os.path.join(root, b""))
         paths = sorted(found.table.paths(range(len(found.table))))
         unlisted = [problem._replace(path=outside(problem.path)) for problem in found.problems]
@@ -123,7 +127,7 @@ class Hashing:
         folders: dict[bytes, int] = {}
         for place, name in enumerate(names):
             if name == STDIN:
-                found[place] = Hashed(name, self._of_stdin())
+                found[place] = self._of_stdin()
                 continue
             problem = _enter(table, folders, name)
             if problem:
@@ -133,19 +137,20 @@ class Hashing:
         following = 0
         for each in self._results(table):
             place = where[each.member]
-            found[place] = Hashed(names[place], each.digest, each.problem)
+            found[place] = Hashed(names[place], each.digest, each.problem, table.size[each.member])
             while following in found:
                 yield found.pop(following)
                 following += 1
         for place in sorted(found):
             yield found[place]
 
-    def _of_stdin(self) -> bytes:
-        hasher = self._method.hasher(None, needs_digest=True)
+    def _of_stdin(self) -> Hashed:
+        hasher, size = self._method.hasher(None, needs_digest=True), 0
         assert hasher is not None
         while piece := self._stdin.read(_PIECE):
             hasher.update(piece)
-        return hasher.digest()
+            size += len(piece)
+        return Hashed(STDIN, hasher.digest(), size=size)
 
     def _results(self, table: FileTable) -> Iterator[HashedFile]:
         """Yield what is known or found of every file, as it is."""

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import groupby
 from typing import TypeAlias
 
-from dedupe.checksums.formats import Entry
+from dedupe.checksums import algorithms
+from dedupe.checksums.entry import Entry
 from dedupe.checksums.hash_files import STDIN, Hashed
-from dedupe.result import Problem
+from dedupe.errors import BackendError
+from dedupe.result import Problem, ProblemKind
 
-# Yields the files of a list in order, hashed by an algorithm
+# Yields files in the order of their names, hashed by an algorithm
 HashAll: TypeAlias = Callable[[str, Sequence[bytes]], Iterator[Hashed]]
 
 
@@ -28,40 +31,65 @@ class CheckResult(StrEnum):
 class Outcome:
     """What became of one line; with a problem where the file could not be read, or has rotted."""
 
-    path: bytes
+    entry: Entry
     result: CheckResult
+    algorithm: str  # by which the file has the digest of its line, or else by which it was hashed
     problem: Problem | None = None
+    fits: str | None = None  # where it failed, an algorithm that others can forge, by which it has that digest
+
+    @property
+    def is_gone(self) -> bool:
+        """Return whether there is no such file."""
+        return self.problem is not None and self.problem.kind in (ProblemKind.NOT_FOUND, ProblemKind.VANISHED)
 
 
 def verify(entries: Sequence[Entry], hash_all: HashAll) -> Iterator[Outcome]:
     """Yield what became of every entry, in order.
 
     Where the length of a digest leaves several algorithms open, the first file decides which one is tried first, and
-    an entry has failed only when none of them gives its digest: all are cryptographic, so none does by chance.
+    an entry has failed only when none of them gives its digest.  They withstand attackers, so that none does by chance.
     """
-    for algorithms, group in groupby(entries, key=lambda entry: entry.algorithms):
+    for open_to, group in groupby(entries, key=lambda entry: entry.algorithms):
         same = list(group)
-        if len(algorithms) == 1:
-            yield from _checked(same, algorithms, hash_all)
+        if len(open_to) == 1 or len(same) == 1:
+            yield from _checked(same, open_to, hash_all)
             continue
-        first, *rest = same
-        order = sorted(algorithms, key=lambda name: not _matches(first, name, hash_all))
-        yield from _checked([first, *rest], order, hash_all)
+        (first,) = _checked(same[:1], open_to, hash_all)
+        yield first
+        order = sorted(open_to, key=lambda name: name != first.algorithm)
+        yield from _checked(same[1:], order, hash_all)
 
 
 def _checked(entries: Sequence[Entry], order: Sequence[str], hash_all: HashAll) -> Iterator[Outcome]:
     likely, *others = order
-    for entry, hashed in zip(entries, hash_all(likely, [entry.path for entry in entries]), strict=True):
+    for entry, hashed in zip(entries, hash_all(likely, [local(entry.path) for entry in entries]), strict=True):
         if hashed.digest is None:
-            yield Outcome(entry.path, CheckResult.UNREADABLE, hashed.problem)
-        elif hashed.digest == entry.digest or any(_matches(entry, name, hash_all) for name in others):
-            yield Outcome(entry.path, CheckResult.OK, hashed.problem)
+            yield Outcome(entry, CheckResult.UNREADABLE, likely, hashed.problem)
+        elif hashed.digest == entry.digest and entry.size in (None, hashed.size):
+            yield Outcome(entry, CheckResult.OK, likely, hashed.problem)
+        elif found := _by_any(entry, others, hash_all):
+            yield Outcome(entry, CheckResult.OK, found, hashed.problem)
         else:
-            yield Outcome(entry.path, CheckResult.FAILED, hashed.problem)
+            weak = algorithms.weak_of_size(len(entry.digest)) if others else ()
+            yield Outcome(entry, CheckResult.FAILED, likely, hashed.problem, _by_any(entry, weak, hash_all))
 
 
-def _matches(entry: Entry, algorithm: str, hash_all: HashAll) -> bool:
-    """Return whether a file has its digest by one algorithm; standard input can be read only once, so it never has."""
+def _by_any(entry: Entry, names: Sequence[str], hash_all: HashAll) -> str | None:
+    """Return the first algorithm by which a file has its digest; standard input cannot be read again to find out."""
     if entry.path == STDIN:
-        return False
-    return any(hashed.digest == entry.digest for hashed in hash_all(algorithm, [entry.path]))
+        return None
+    for name in names:
+        try:
+            if any(hashed.digest == entry.digest for hashed in hash_all(name, [local(entry.path)])):
+                return name
+        except BackendError:  # a package that is not installed
+            continue
+    return None
+
+
+def local(path: bytes) -> bytes:
+    """Return the path of a list as this system writes it: backslashes of Windows are slashes where that is a file."""
+    if os.sep == "/" and b"\\" in path and not os.path.lexists(path):
+        turned = path.replace(b"\\", b"/")
+        return turned if os.path.lexists(turned) else path
+    return path

@@ -19,7 +19,14 @@ if TYPE_CHECKING:
     from dedupe.digests.speeds import Speed
 
 _SYSTEMS = {"darwin": "macOS", "linux": "Linux", "win32": "Windows"}
-_ALONE = {"blake3": "blake3", "xxh3": "xxhash", "xxh32": "xxhash", "xxh3_64": "xxhash", "xxh64": "xxhash"}
+_ALONE = {
+    "blake3": "blake3",
+    "crc32": "zlib",
+    "xxh3": "xxhash",
+    "xxh32": "xxhash",
+    "xxh3_64": "xxhash",
+    "xxh64": "xxhash",
+}
 _MARGIN = 1.1  # another backend must be so many times as fast as hashlib: a smaller difference is noise
 _SMALLEST = 256  # bytes; choosing by size is not worth it for inputs smaller than this
 

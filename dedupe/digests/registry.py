@@ -20,6 +20,7 @@ BACKENDS = {
     "cng": ("dedupe.digests.cng", "CngBackend"),
     "hashlib": ("dedupe.digests.hashlib_backend", "HashlibBackend"),
     "xxhash": ("dedupe.digests.xxhash_backend", "XxhashBackend"),
+    "zlib": ("dedupe.digests.zlib_backend", "ZlibBackend"),
 }
 
 

@@ -13,7 +13,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dedupe.checksums.formats import SIZES, TAGS, Entry, line, parse
+from dedupe.checksums.algorithms import SIZES, TAGS, of_name, of_size, of_tag
+from dedupe.checksums.entry import Entry
+from dedupe.checksums.formats import line, parse
+from dedupe.digests.choose import any_of
 
 DIGEST = hashlib.sha256(b"x").digest()
 HEX = DIGEST.hex().encode()
@@ -40,6 +43,7 @@ HOSTILE = [
     "日本 é".encode(),
     b"$(touch x)",
 ]
+SHA256 = of_size(32)  # what an untagged digest of this length may be of
 POSIX = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such names")
 
 
@@ -64,7 +68,7 @@ def test_every_path_comes_back(path: bytes, tag: bool, algorithm: str) -> None: 
     """Whatever a file is called, the line written for it is read as the same file and digest."""
     digest = bytes(range(SIZES[algorithm]))
     written = line(path, digest, algorithm, tag=tag)
-    assert written.count(b"\n") == 1
+    assert b"\n" not in written
     sums = parse(written, algorithm)
     assert [(entry.path, entry.digest, entry.algorithms) for entry in sums.entries] == [(path, digest, (algorithm,))]
 
@@ -96,7 +100,7 @@ def test_reads_what_programs_write(hostile: Path, program: str) -> None:
 @pytest.mark.parametrize("tag", [False, True])
 def test_writes_what_sha256sum_writes(hostile: Path, *, tag: bool) -> None:
     """The lines are those of sha256sum, byte for byte, and sha256sum accepts them."""
-    ours = b"".join(line(name, hashlib.sha256(name).digest(), "sha256", tag=tag) for name in HOSTILE)
+    ours = b"".join(line(name, hashlib.sha256(name).digest(), "sha256", tag=tag) + b"\n" for name in HOSTILE)
     command = ["sha256sum", "--tag"] if tag else ["sha256sum"]
     theirs = subprocess.run([*command, "--", *HOSTILE], cwd=hostile, capture_output=True, check=True)
     assert ours == theirs.stdout
@@ -120,7 +124,8 @@ LINES = {
 @pytest.mark.parametrize("text", LINES.values(), ids=[name.decode() for name in LINES])
 def test_forms_of_a_line(tmp_path: Path, text: bytes) -> None:
     """All forms of a line mean the same, also to sha256sum, apart from OpenSSL 3's."""
-    assert parse(text + b"\n").entries == (Entry(b"x", DIGEST, ("sha256",)),)
+    named = b"(" in text
+    assert parse(text + b"\n").entries == (Entry(b"x", DIGEST, ("sha256",) if named else SHA256),)
     if shutil.which("sha256sum") and not text.startswith(b"SHA2-"):
         (tmp_path / "x").write_bytes(b"x")
         assert run("sha256sum", "--check", cwd=tmp_path, stdin=text + b"\n").returncode == 0
@@ -157,38 +162,63 @@ def test_encodings_of_powershell(encoding: str) -> None:
     mark = "\ufeff" if encoding in ("utf-16-le", "utf-16-be") else ""
     sums = parse((mark + text).encode(encoding))
     assert sums.malformed == ()
-    assert sums.entries == (Entry("C:\\Users\\é\\日.bin".encode(), DIGEST, ("sha256",)),)
+    assert sums.entries == (Entry("C:\\Users\\é\\日.bin".encode(), DIGEST, SHA256),)
 
 
 def test_half_a_utf16_character() -> None:
     """A list that was cut off in the middle of a character is read as far as it goes."""
     data = f"{HEX.decode()}  x\r\n".encode("utf-16") + b"a"
-    assert parse(data).entries == (Entry(b"x", DIGEST, ("sha256",)),)
+    assert parse(data).entries == (Entry(b"x", DIGEST, SHA256),)
     assert parse(data).malformed == (2,)
 
 
 @pytest.mark.parametrize(
-    ("program", "algorithms"),
+    ("program", "algorithm"),
     [
-        ("md5sum", ("md5",)),
-        ("sha1sum", ("sha1",)),
-        ("sha384sum", ("sha384",)),
-        ("sha512sum", ("sha512", "blake2b")),
-        ("b2sum", ("sha512", "blake2b")),
-        ("b2sum --tag", ("blake2b",)),
-        ("shasum -a 512", ("sha512", "blake2b")),
-        ("xxhsum --tag", ("xxh64",)),
-        ("xxhsum -H2 --tag", ("xxh3",)),
+        ("md5sum", "md5"),
+        ("sha1sum", "sha1"),
+        ("sha224sum", "sha224"),
+        ("sha384sum", "sha384"),
+        ("sha512sum", "sha512"),
+        ("shasum -a 512", "sha512"),
+        ("xxhsum", "xxh64"),
     ],
 )
-def test_algorithm_of_a_list(tmp_path: Path, program: str, algorithms: tuple[str, ...]) -> None:
-    """The algorithm follows from the tag, or else from the length of the digest."""
-    (tmp_path / "x").write_bytes(b"x")
+def test_algorithm_of_an_untagged_list(tmp_path: Path, program: str, algorithm: str) -> None:
+    """The likeliest follows from the length of the digest."""
+    assert listed(tmp_path, program).algorithms[0] == algorithm
+
+
+@pytest.mark.parametrize(
+    ("program", "algorithm"),
+    [
+        ("b2sum --tag", "blake2b"),
+        ("b2sum --tag -l 384", "blake2b-384"),
+        ("shasum --tag -a 512256", "sha512_256"),
+        ("xxhsum -H0 --tag", "xxh32"),
+        ("xxhsum --tag", "xxh64"),
+        ("xxhsum -H2 --tag", "xxh3"),
+        ("xxhsum -H3 --tag", "xxh3_64"),
+        ("xxhsum -H2 --tag --little-endian", "xxh3"),
+        ("openssl dgst -sha512-256", "sha512_256"),
+        ("openssl dgst -blake2s256", "blake2s"),
+        ("openssl dgst -blake2b512", "blake2b"),
+        ("openssl dgst -sha3-384", "sha3_384"),
+    ],
+)
+def test_algorithm_of_a_tagged_list(tmp_path: Path, program: str, algorithm: str) -> None:
+    """It is what the tag says, and the digest is that of the algorithm."""
+    assert listed(tmp_path, program) == Entry(b"x", any_of(algorithm).hasher(algorithm, b"x").digest(), (algorithm,))
+
+
+def listed(folder: Path, program: str) -> Entry:
+    """Return what a program lists of a file."""
+    (folder / "x").write_bytes(b"x")
     command = program.split()
     if not shutil.which(command[0]):
         pytest.skip(f"no {command[0]} here")
-    (entry,) = parse(run(*command, "x", cwd=tmp_path).stdout).entries
-    assert (entry.path, entry.algorithms) == (b"x", algorithms)
+    (entry,) = parse(run(*command, "x", cwd=folder).stdout).entries
+    return entry
 
 
 def test_named_algorithm_decides() -> None:
@@ -197,6 +227,21 @@ def test_named_algorithm_decides() -> None:
     sums = parse(text, "sha3_256")
     assert [entry.algorithms for entry in sums.entries] == [("sha3_256",), ("sha3_256",)]
     assert sums.malformed == (2, 4)
+
+
+@pytest.mark.parametrize("text", ["SHA256", "sha-256", "Sha_256", "SHA2-256", "sha256"])
+def test_names_of_users(text: str) -> None:
+    """A user may write an algorithm as anybody does."""
+    assert of_name(text) == "sha256"
+
+
+def test_names_that_differ_in_lists_and_for_users() -> None:
+    """`xxh3` is the long one to users, and the short one in the lists of xxhsum."""
+    assert (of_name("xxh3"), of_tag("XXH3"), of_name("XXH128")) == ("xxh3", "xxh3_64", "xxh3")
+    assert of_name("blake2b-512") == "blake2b"
+    assert of_name("blake2b-256") == of_tag("BLAKE2b-256") == "blake2b-256"
+    for nothing in ("sha257", "", "blake2b-9", "blake2b-520", "blake2b-0"):
+        assert of_name(nothing) is None
 
 
 def test_every_algorithm_has_tag_and_size() -> None:

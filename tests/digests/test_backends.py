@@ -10,6 +10,7 @@ import random
 import shutil
 import sys
 import tracemalloc
+import zlib
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -33,7 +34,7 @@ SUBJECTS = {
 }
 NOT_EVERYWHERE = {"blake3", "cng"}
 
-# the digests of b"" and of b"abc": FIPS 180-4 and 202, RFC 1321, 7693; the vectors of BLAKE3 and of xxHash
+# the digests of b"" and of b"abc": FIPS 180-4 and 202, RFC 1321, 7693; the vectors of BLAKE3, xxHash and zlib
 VECTORS = {
     "blake2b": (
         "786a02f742015903c6c6fd852552d272912f4740e15847618a86e217f71f5419"
@@ -45,6 +46,7 @@ VECTORS = {
         "69217a3079908094e11121d042354a7c1f55b6482ca1a51e1b250dfd1ed0eef9",
         "508c5e8c327c14e2e1a72ba34eeb452f37458b209ed63a294d999b4c86675982",
     ),
+    "crc32": ("00000000", "352441c2"),
     "blake3": (
         "af1349b9f5f9a1a6a0404dea36dcc9499bcb25c9adc112b7cc9a93cae41f3262",
         "6437b3ac38465133ffb63b75273a8db548c558465d79db03fd359c6cd5bd9d85",
@@ -54,6 +56,32 @@ VECTORS = {
     "sha256": (
         "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
         "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad",
+    ),
+    "sha224": (
+        "d14a028c2a3a2bc9476102bb288234c415a2b01f828ea62ac5b3e42f",
+        "23097d223405d8228642a477bda255b32aadbce4bda0b3f7e36c9da7",
+    ),
+    "sha3_224": (
+        "6b4e03423667dbb73b6e15454f0eb1abd4597f9a1b078e3f5b5a6bc7",
+        "e642824c3f8cf24ad09234ee7d3c766fc9a3a5168d0c94ad73b46fdf",
+    ),
+    "sha3_384": (
+        "0c63a75b845e4f7d01107d852e4c2485c51a50aaaa94fc61995e71bbee983a2ac3713831264adb47fb6bd1e058d5f004",
+        "ec01498288516fc926459f58e2c6ad8df9b473cb0fc08c2596da7cf0e49be4b298d88cea927ac7f539f1edf228376d25",
+    ),
+    "sha3_512": (
+        "a69f73cca23a9ac5c8b567dc185a756e97c982164fe25859e0d1dcc1475c80a6"
+        "15b2123af1f5f94c11e3e9402c3ac558f500199d95b6d3e301758586281dcd26",
+        "b751850b1a57168a5693cd924b6b096e08f621827444f70d884f5d0240d2712e"
+        "10e116e9192af3c91a7ec57647e3934057340b4cf408d5a56592f8274eec53f0",
+    ),
+    "sha512_224": (
+        "6ed0dd02806fa89e25de060c19d3ac86cabb87d6a0ddd05c333b84f4",
+        "4634270f707b6a54daae7530460842e20e37ed265ceee9a43e8924aa",
+    ),
+    "sha512_256": (
+        "c672b8d1ef56ed28ab87c3622c5114069bdd3ad7b8f9737498d0c01ecef0967a",
+        "53048e2681941ef99b2e29b76b4c7dabe4c2d0c634fc6d46e0e2f13107e7af23",
     ),
     "sha384": (
         "38b060a751ac96384cd9327eb1b1e36a21fdb71114be07434c0cc7bf63f6e1da274edebfe76f65fbd51ad2f14898b95b",
@@ -83,6 +111,7 @@ BIG = {
     "cng": ("md5", "b53751ca755ccb408ff37af803fc81e0"),  # the quickest one of Wine's, which are plain C
     "cng-strict": ("sha256", "3acbc3c562e608367d168b089926d86a9530173792b3a4c30fde09ea8bd15c98"),
     "hashlib": ("sha256", "3acbc3c562e608367d168b089926d86a9530173792b3a4c30fde09ea8bd15c98"),
+    "zlib": ("crc32", "9c1be86c"),
     "xxhash": ("xxh3", "580651247f362558cde2915b8da62b83"),
 }
 
@@ -113,6 +142,8 @@ def expected(algorithm, data):
         return pytest.importorskip("blake3").blake3(bytes(data)).digest()
     if algorithm in ONE_SHOT:
         return ONE_SHOT[algorithm](bytes(data)).digest()
+    if algorithm == "crc32":
+        return zlib.crc32(bytes(data)).to_bytes(4, "big")
     return hashlib.new(algorithm, data).digest()
 
 
