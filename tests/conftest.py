@@ -88,3 +88,14 @@ def write(path: Path, data: bytes) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(data)
     return path
+
+
+def slow(path: Path, size: int) -> Path:
+    """Write a sparse file that is read all the same: there is a byte in each of the windows that are read at a time."""
+    write(path, b"")
+    with path.open("r+b") as file:
+        for offset in range(0, size, 4 << 20):
+            file.seek(offset)
+            file.write(b"x")
+        file.truncate(size)
+    return path

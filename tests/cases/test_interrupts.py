@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from tests.cases.common import SIGNALS, find, found, not_on_windows, settle, sparse
-from tests.conftest import need, write
+from tests.conftest import need, slow, write
 
 
 def _members(session: int) -> list[int]:
@@ -47,7 +47,7 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder of large sparse files that take many seconds to confirm, and of small ones."""
     top = tmp_path_factory.mktemp("many")
     for n in range(60):
-        sparse(top / f"large{n}", 1 << 30)
+        slow(top / f"large{n}", 1 << 30)
     for n in range(3500):
         write(top / f"s{n % 50}/{n}", b"%d" % (n % 40) * 3000)
     return top

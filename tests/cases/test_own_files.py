@@ -17,7 +17,7 @@ import pytest
 from dedupe.digests import choose
 from dedupe.digests.registry import load
 from tests.cases.common import LINKS, SIGNALS, find, found, need_root, not_on_windows
-from tests.conftest import groups, write
+from tests.conftest import groups, slow, write
 
 _DATA = b"precious" * 1000
 
@@ -243,8 +243,7 @@ def test_o02_an_interrupted_run_leaves_no_report(program: Any, top: Path) -> Non
     import time
 
     for n in range(8):
-        with (top / f"large{n}").open("wb") as file:
-            file.truncate(1 << 30)
+        slow(top / f"large{n}", 1 << 30)
     target = write(top / "r.json", b'{"schema": "dedupe-report/1", "old": 1}')
     process = program("scan", top, "--no-cache", "--output", target)
     while not list(top.glob(".r.json.*")):

@@ -21,7 +21,7 @@ from dedupe import find
 from dedupe.cli.exits import MEANINGS, Exit
 from dedupe.config import ScanConfig
 from tests.cache_helpers import remembered_digests
-from tests.conftest import groups, need, write
+from tests.conftest import groups, need, slow, write
 from tests.naive import all_names, naive_groups
 
 Cli = Callable[..., "subprocess.CompletedProcess[bytes]"]
@@ -367,10 +367,9 @@ def test_full_and_closed_streams_cost_a_sentence(root: Path, cli: Cli) -> None:
 
 
 def huge(folder: Path) -> Path:
-    """Make two sparse files that take seconds to read."""
+    """Make two files that take seconds to read."""
     for name in ("a", "b"):
-        write(folder / name, b"")
-        os.truncate(folder / name, 20 << 30)
+        slow(folder / name, 20 << 30)
     return folder
 
 
@@ -489,8 +488,7 @@ def test_progress_is_shown_on_a_terminal(
 ) -> None:
     """Bytes confirmed move inside one huge file, with rate and time left, unless the user or the terminal objects."""
     for name in ("a", "b"):
-        write(tmp_path / name, b"")
-        os.truncate(tmp_path / name, 600 << 20)
+        slow(tmp_path / name, 500 << 20)
     command = [sys.executable, "-m", "dedupe", "scan", tmp_path, "--no-cache", "--jobs", "1", *options]
     told = in_terminal(command, **({"TERM": "xterm"} | env))
     steps = set(re.findall(rb"confirm: +(\d+)%[^\r]*B/s", told))
