@@ -29,7 +29,7 @@ from tests.cases.common import (
     ordinary_user,
     sparse,
 )
-from tests.conftest import groups, need, write
+from tests.conftest import groups, need, slow, write
 
 _BIG = 40 << 20  # enough for workers to start, which map
 
@@ -40,9 +40,9 @@ def test_b51_truncated_while_mapped(tmp_path: Path, program: Any, length: int) -
     import json
 
     for name in "abc":
-        sparse(tmp_path / "d" / name, 400 << 20)
+        slow(tmp_path / "d" / name, 400 << 20)
     for name in "xy":
-        sparse(tmp_path / "d" / name, 30 << 20)
+        slow(tmp_path / "d" / name, 30 << 20)
     process = program("scan", tmp_path / "d", "--no-cache", "--jobs", "2", "--format", "json", "--confirm", "bytes")
     time.sleep(0.35)
     with contextlib.suppress(OSError if sys.platform == "win32" else ()):  # which lets no mapped file be cut short
@@ -64,7 +64,7 @@ def test_b51_a_killed_reader_costs_a_retry(tmp_path: Path, monkeypatch: pytest.M
     from dedupe.storage import readers
 
     for name in "abc":
-        sparse(tmp_path / name, _BIG)
+        slow(tmp_path / name, _BIG)
     usual, own = readers.MappedReader.window, os.stat(tmp_path / "a")
 
     def cut(self: readers.MappedReader, offset: int, length: int) -> Any:
@@ -85,7 +85,7 @@ def test_b51_processes_that_cannot_be_started(tmp_path: Path, monkeypatch: pytes
     from multiprocessing.process import BaseProcess
 
     for name in "abc":
-        sparse(tmp_path / name, _BIG)
+        slow(tmp_path / name, _BIG)
     usual, left = BaseProcess.start, [None] * starts
 
     def start(self: BaseProcess) -> None:
