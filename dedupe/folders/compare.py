@@ -10,6 +10,8 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator
+from hashlib import blake2b
+from itertools import chain
 from typing import NamedTuple
 
 from dedupe.folders.tree import FolderTree
@@ -81,8 +83,9 @@ def _identical(tree: FolderTree) -> tuple[list[IdenticalFolders], set[int]]:
         sets.setdefault(shape, []).append(folder)
     told: list[IdenticalFolders] = []
     covered: set[int] = set()
+    seen = bytearray(tree.files)
     for members in sets.values():
-        if len(members) > 1 and (found := _identical_set(tree, members)).reclaimable_bytes:
+        if len(members) > 1 and (found := _identical_set(tree, members, seen)).reclaimable_bytes:
             covered.update(members)
             above = [tree.above[member] for member in members]
             same_above = {shapes.get(each, -1 - each) for each in above}
@@ -93,30 +96,41 @@ def _identical(tree: FolderTree) -> tuple[list[IdenticalFolders], set[int]]:
 
 def _shapes(tree: FolderTree) -> dict[int, int]:
     """Return a number for each folder whose files all are in groups: the same for the same names and contents."""
-    numbers: dict[tuple[tuple[bytes, int], ...], int] = {}
+    numbers: dict[bytes, int] = {}  # by the hash of what lies in a folder: as objects all names would be in memory
     shapes: dict[int, int] = {}
-    inside: list[list[tuple[bytes, int]]] = [[] for _ in tree.paths]
+    inside: dict[int, list[tuple[bytes, int]]] = {}
     for folder in reversed(range(len(tree.paths))):  # what lies below comes first
+        below = inside.pop(folder, [])
         if len(tree.below(folder)) != tree.counts[folder].files:
             continue
-        items = inside[folder]
-        items += [(tree.name_of[i], tree.group_of[i]) for i in tree.direct(folder)]
-        shapes[folder] = shape = numbers.setdefault(tuple(sorted(items)), len(numbers))
+        items = below + [(tree.name(i), tree.group_of[i]) for i in tree.direct(folder)]
+        told = blake2b(digest_size=32)
+        for name, number in sorted(items):
+            told.update(b"%b\0%d\0" % (name, number))  # no name holds a NUL
+        shapes[folder] = shape = numbers.setdefault(told.digest(), len(numbers))
         if tree.above[folder] >= 0:
-            inside[tree.above[folder]].append((tree.relative(folder), -1 - shape))
-        items.clear()
+            inside.setdefault(tree.above[folder], []).append((tree.relative(folder), -1 - shape))
     return shapes
 
 
-def _identical_set(tree: FolderTree, members: list[int]) -> IdenticalFolders:
-    kept = {(tree.group_of[i], tree.file_of[i]) for i in tree.below(members[0])}
-    freed = {(tree.group_of[i], tree.file_of[i]) for member in members[1:] for i in tree.below(member)} - kept
+def _identical_set(tree: FolderTree, members: list[int], seen: bytearray) -> IdenticalFolders:
+    """Return what is to be told of identical folders; `seen` has a zero for each file, and is left as it was."""
+    first, *others = members
+    for i in tree.below(first):
+        seen[tree.file_of[i]] = 1
+    freed = 0
+    for i in chain.from_iterable(map(tree.below, others)):
+        if not seen[tree.file_of[i]]:
+            seen[tree.file_of[i]] = 1
+            freed += tree.sizes[tree.group_of[i]]
+    for i in chain.from_iterable(map(tree.below, members)):
+        seen[tree.file_of[i]] = 0
     counts = [tree.counts[member] for member in members]
     return IdenticalFolders(
         folders=tuple(sorted(tree.paths[member] for member in members)),
         files=counts[0].files,
         bytes=counts[0].bytes,
-        reclaimable_bytes=sum(tree.sizes[group] for group, _ in freed),
+        reclaimable_bytes=freed,
         left_out=max(count.left_out for count in counts),
     )
 
@@ -152,13 +166,14 @@ def _holder(tree: FolderTree, folder: int) -> int:
     if len(tree.below(folder)) < _LEAST * tree.counts[folder].files:
         return -1
     kinds: Counter[tuple[int, ...]] = Counter()
+    places, holding = tree.places, tree.holding
     for i in tree.below(folder):
-        group, own = tree.group_of[i], tree.file_of[i]
-        places, files = tree.places[group], tree.files[group]
-        low, high = bisect_left(places, start), bisect_left(places, end)
-        before = range(min(low, _VOTES))
-        after = range(high, min(len(places), high + _VOTES - len(before)))
-        kinds[tuple(dict.fromkeys(places[j] for each in (before, after) for j in each if files[j] != own))] += 1
+        own = tree.file_of[i]
+        begin, stop = tree.holders(tree.group_of[i])
+        low, high = bisect_left(places, start, begin, stop), bisect_left(places, end, begin, stop)
+        before = range(begin, min(low, begin + _VOTES))
+        after = range(high, min(stop, high + _VOTES - len(before)))
+        kinds[tuple(dict.fromkeys(places[j] for each in (before, after) for j in each if holding[j] != own))] += 1
     votes: Counter[int] = Counter()
     for kind, count in kinds.items():
         lifted: set[int] = set()
@@ -192,13 +207,13 @@ def _measured(tree: FolderTree, folder: int, holder: int) -> ContainedFolder:
     held_files = held_bytes = linked = 0
     for i in tree.below(folder):
         group = tree.group_of[i]
-        places = tree.places[group]
-        low = bisect_left(places, holder)
-        high = bisect_left(places, tree.ends[holder], low)
+        begin, stop = tree.holders(group)
+        low = bisect_left(tree.places, holder, begin, stop)
+        high = bisect_left(tree.places, tree.ends[holder], low, stop)
         if low < high:
             held_files += 1
             held_bytes += tree.sizes[group]
-            linked += all(tree.files[group][j] == tree.file_of[i] for j in range(low, high))
+            linked += all(tree.holding[j] == tree.file_of[i] for j in range(low, high))
     count = tree.counts[folder]
     return ContainedFolder(
         folder=tree.paths[folder],
