@@ -71,6 +71,7 @@ class Work:
     before: Callable[[int], object] = lambda _: None  # called before each piece with how many there were
     found: list[ConfirmResult] = field(default_factory=list)
     pieces: list[SpanBatch] = field(default_factory=list)
+    hashed_beside: list[int] = field(default_factory=list)  # files being hashed when a range was handed out
 
     def do(self, sets: Sequence[Sequence[int]], digests: Column | None = None) -> Work:
         """Work until all sets are complete."""
@@ -83,6 +84,8 @@ class Work:
             batches, under_way = sharer.batches(sets), []
             while True:
                 while len(under_way) < self.in_flight and (batch := next(batches, None)) is not None:
+                    tickets = [b.span.ticket for b in (*under_way, batch) if isinstance(b, SpanBatch)]
+                    self.hashed_beside += [] if tickets[-1:] != [0] else [sum(map(bool, tickets))]
                     under_way.append(batch)
                 if not under_way:
                     break
@@ -228,6 +231,49 @@ def test_a_change_after_a_files_first_ranges_is_seen_by_its_last(tmp_path: Path,
     work = Work(pool, paths, mode, before=before).do([range(3)])
     assert [members for _, members in work.classes] == [[0, 2]]
     assert work.problems == {"1": ProblemKind.CHANGED}
+
+
+@pytest.mark.parametrize("victim", [0, 2])
+def test_a_change_in_the_middle_of_the_last_range_is_seen(
+    tmp_path: Path, pool: Pool, monkeypatch: pytest.MonkeyPatch, victim: int
+) -> None:
+    """The second look comes after the last byte was read."""
+    paths = [write(tmp_path / str(n), edited([])) for n in range(3)]
+    real, read = counters.advance, [0]
+
+    def advance(count: int) -> None:
+        read[0] += count
+        if read[0] == 3 * SIZE:
+            _put_back(paths[victim])
+        real(count)
+
+    monkeypatch.setattr(counters, "advance", advance)
+    work = Work(pool, paths, "bytes").do([range(3)])
+    assert [members for _, members in work.classes] == [[n for n in range(3) if n != victim]]
+    assert work.problems == {str(victim): ProblemKind.CHANGED}
+
+
+def test_another_file_is_hashed_for_one_that_changed_after_all_was_compared(tmp_path: Path, pool: Pool) -> None:
+    """A file that only its hashing finds changed is in no class; the others get their digest from another."""
+    paths = [write(tmp_path / str(n), edited([])) for n in range(4)]
+
+    def before(done: int) -> None:
+        if done == 6:
+            _put_back(paths[0])
+
+    work = Work(pool, paths, order=[1] * 6, before=before).do([range(4)])
+    assert [bool(p.span.ticket) for p in work.pieces] == [False] * 6 + [True] * 2
+    assert work.classes == [(hashlib.sha256(edited([])).digest(), [1, 2, 3])]
+    assert work.problems == {"0": ProblemKind.CHANGED}
+
+
+def test_one_worker_compares_as_long_as_there_are_ranges(tmp_path: Path, pool: Pool) -> None:
+    """Where a set falls into many classes, hashing them keeps no more than two of three workers from comparing."""
+    data = [edited([place]) for place in (0, 1, 2, 3, 4) for _ in range(2)]
+    paths = [write(tmp_path / str(n), d) for n, d in enumerate(data)]
+    work = Work(pool, paths, order=[-1], in_flight=6).do([range(10)])
+    assert max(work.hashed_beside) == 2
+    assert work.classes == expected(data, "sha256")
 
 
 def test_one_file_of_each_class_is_hashed_and_every_byte_counted_once(tmp_path: Path, pool: Pool) -> None:
