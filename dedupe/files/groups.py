@@ -50,7 +50,7 @@ def _columns(table: FileTable, names: FurtherNames, members: Sequence[int], proo
         [table.times(i)[0] for i in members] if table.far else pick(table.modified_ns),
         gather(volume)([each.device for each in table.volumes]),
         list(map(table.inode_of, members)) if table.wide else pick(table.inode),
-        list(map(table.root_of, members)) if table.named_root else gather(pick(table.folder))(table.folder_root),
+        table.roots_of(members),
         volume,
         proofs,
         *[_further(table, names, members, kind) for kind in NameKind],

@@ -119,12 +119,11 @@ class FileTable:
         """Return from which of the scan's roots a file was reached, in their order."""
         return self.named_root.get(i, self.folder_root[self.folder[i]])
 
-    def roots(self) -> array[int]:
-        """Return of every file from which of the scan's roots it was reached."""
-        roots = array("I", map(self.folder_root.__getitem__, self.folder))
-        for i, root in self.named_root.items():
-            roots[i] = root
-        return roots
+    def roots_of(self, members: Sequence[int]) -> Sequence[int]:
+        """Return the same of many files."""
+        if self.named_root:
+            return list(map(self.root_of, members))
+        return gather(gather(members)(self.folder))(self.folder_root)
 
     def number_roots(self, numbers: Sequence[int]) -> None:
         """Give the roots other numbers: each one that which stands at its place."""

@@ -39,7 +39,6 @@ class ScopeFilter:
     across_volumes: bool = False
     further: FurtherNames = field(default_factory=dict)  # names of files, once they are known
     numbers: Sequence[int] = ()  # of the file systems that the volumes are on, once they are asked for
-    roots: Sequence[int] = ()  # of each file, once they are asked for
 
     @classmethod
     def of(cls, config: ScanConfig, table: FileTable) -> ScopeFilter:
@@ -78,15 +77,14 @@ class ScopeFilter:
 
     def _fit(self, members: Sequence[int], counts: Iterable[int]) -> list[bool]:
         """Return the same of many sets, given as the members of one after the other and how many each has."""
-        bounds, of_members = list(pairwise(accumulate(counts, initial=0))), gather(members)
+        bounds = list(pairwise(accumulate(counts, initial=0)))
         fit = [True] * len(bounds)
         if self.across_volumes:
             numbers = self.numbers = self.numbers or file_system_numbers(self.table)
-            volumes = list(map(numbers.__getitem__, of_members(self.table.volume)))
+            volumes = list(map(numbers.__getitem__, gather(members)(self.table.volume)))
             fit = [len(set(volumes[i:j])) > 1 for i, j in bounds]
         if self.scope is Scope.ACROSS:
-            self.roots = self.roots or self.table.roots()
-            roots = of_members(self.roots)
+            roots = self.table.roots_of(members)
             spanning = (len(set(roots[i:j])) > 1 or self._spans(members[i:j]) for i, j in bounds)
             fit = list(map(and_, fit, spanning))
         return fit
@@ -98,4 +96,4 @@ class ScopeFilter:
     def _roots_of_links(self, i: int) -> set[int]:
         """Return the roots that have a physical file, by its hard links too: each of them keeps it."""
         links = (other for other, kind in self.further.get(i, ()) if kind is NameKind.HARD_LINK)
-        return {self.roots[i], *map(self.roots.__getitem__, links)}
+        return {self.table.root_of(i), *map(self.table.root_of, links)}
