@@ -84,13 +84,15 @@ def content(source: str, what: str) -> bytes:
     Raises:
         NothingUsableError: it cannot be read.
     """
+    return streams.stdin().read() if source == "-" else _file_content(source, what)
+
+
+def _file_content(path: str, what: str) -> bytes:
     try:
-        if source == "-":
-            return streams.stdin().read()
-        with open(source, "rb") as file:
+        with open(path, "rb") as file:
             return file.read()
     except OSError as error:
-        raise NothingUsableError(f"The {what} {source} cannot be read: {error.strerror}.") from error
+        raise NothingUsableError(f"The {what} {path} cannot be read: {error.strerror}.") from error
 
 
 def path_list(source: str, *, null: bool) -> list[bytes]:
@@ -187,4 +189,4 @@ def listed_digests(name: str) -> list[tuple[str, bytes]]:
 
 def _text_of(name: str, option: str) -> str:
     refuse_empty(option, name)
-    return as_utf8(content(name, "list")).decode("utf-8", "surrogateescape")
+    return as_utf8(_file_content(name, "list")).decode("utf-8", "surrogateescape")

@@ -98,6 +98,15 @@ def test_a_list_that_is_not_there(tmp_path: Path) -> None:
         values.path_list(str(tmp_path / "gone"), null=False)
 
 
+def test_rules_called_minus_are_a_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Standard input can be read once only, and is for paths: a second list from it would be empty without a word."""
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(NothingUsableError, match=r"The list - cannot be read: No such file"):
+        values.exclude_lines(["-"])
+    (tmp_path / "-").write_text("*.tmp\n", encoding="utf-8")
+    assert values.exclude_lines(["-"]) == ["*.tmp"]
+
+
 def test_the_cache_lies_where_the_user_says(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """A name counts from the current folder, without one the user's own is meant, and refused is refused."""
     monkeypatch.chdir(tmp_path)
