@@ -21,6 +21,7 @@ from dedupe import CacheError
 from dedupe.cache import maintenance
 from tests.cases.common import LINKS, MODES_OF_POSIX, find, found, need_root, not_on_windows, ordinary_user, settle
 from tests.conftest import write
+from tests.disks import unmount
 
 _WANT = {frozenset("abc")}
 
@@ -365,7 +366,7 @@ def test_b91_cache_on_a_read_only_or_full_file_system(case: tuple[Path, Path], t
         assert found(result, top) == _WANT
         assert result.totals.bytes_read == 0
     finally:
-        subprocess.run(["umount", point], check=True)
+        unmount(point)
 
 
 @not_on_windows(MODES_OF_POSIX)

@@ -19,6 +19,7 @@ from dedupe.storage.file_stat import FileStat
 from dedupe.storage.opener import Opener
 from tests.cases.common import JOBS, LINKS, find, found, need_root, not_on_windows, settle
 from tests.conftest import groups, write
+from tests.disks import unmount
 from tests.made_volumes import mount
 
 _N = 5000
@@ -38,7 +39,7 @@ def mounted() -> Iterator[Callable[..., None]]:
 
     yield mount
     for point in reversed(points):
-        subprocess.run(["umount", point], check=True)
+        unmount(point)
 
 
 @pytest.mark.parametrize("confirm", ["sha256", "bytes"])

@@ -23,7 +23,7 @@ from dedupe.storage import volumes
 from dedupe.storage.volume import Mount
 from tests.catalog_helpers import rewrite
 from tests.conftest import need, write
-from tests.disks import disk
+from tests.disks import disk, unmount
 
 if sys.platform == "linux":
     from dedupe.storage.linux_volumes import LinuxVolumes
@@ -42,7 +42,7 @@ def mounted(target: Path, *command: str | Path) -> Iterator[Path]:
     try:
         yield target
     finally:
-        subprocess.run(["umount", target], check=True)
+        unmount(target)
         volumes.forget()
 
 
@@ -207,7 +207,7 @@ def test_a_file_that_is_mounted_alone_where_mounts_cannot_be_seen_does_not_hold(
         with volumes.use(Misplacing(tmp_path / "archive")):
             assert len(missing_of(tmp_path / "card", tmp_path / "archive").missing) == 1
     finally:
-        subprocess.run(["umount", target], check=True)
+        unmount(target)
 
 
 def test_copies_of_one_root_do_not_span_the_roots_that_show_it(tmp_path: Path) -> None:

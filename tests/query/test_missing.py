@@ -27,6 +27,7 @@ from dedupe.result import ProblemKind, SkipReason
 from dedupe.storage.opener import Opener
 from dedupe.walk import scanner, walker
 from tests.conftest import need, write
+from tests.disks import unmount
 from tests.naive import contents, fork_workers, lower_thresholds
 
 few = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -351,7 +352,7 @@ def test_a_second_mount_does_not_hold(tmp_path: Path, what: str) -> None:
         found = missing_of(tmp_path / "card", tmp_path / "archive")
         assert [file.reason for file in found.missing] == [MissingReason.SAME_FILE]
     finally:
-        subprocess.run(["umount", target], check=True)
+        unmount(target)
 
 
 @pytest.mark.parametrize("side", ["card", "archive"])
